@@ -577,7 +577,7 @@ def test_flags_say_how_every_input_is_read(world: World) -> None:
         own.values["overlap"] for own in usual.by_source.values()
     ]
     refused = told(*asked, "--text-field", "story", "--train-read", "where=split=dev")
-    assert "no record fulfils split=dev" in refused
+    assert "no record matches split=dev" in refused
     assert "--train-read where=FIELD=VALUE" in refused
     refused = told("overlap", world.texts, "--train", world.index, "--train-read", "text-field=a")
     assert "--train-read says how texts are read" in refused

@@ -309,7 +309,7 @@ def test_a_lock_that_is_somebodys_file_is_left_alone(
 
 def test_a_lock_is_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / LOCK)
-    with pytest.raises(OptionError, match="is not the lock"), locked(tmp_path, "me"):
+    with pytest.raises(OptionError, match="is not a rote lock file"), locked(tmp_path, "me"):
         pass
     assert not is_abandoned(tmp_path)
 

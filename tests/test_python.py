@@ -289,7 +289,7 @@ def test_errors_speak_python_in_python_and_shell_in_the_shell(tmp_path: Path) ->
     assert pickle.loads(pickle.dumps(raised.value)).remedy == raised.value.remedy
     told = CliRunner().invoke(command, ["lexical", str(tmp_path / "a.jsonl"), "-q"])
     assert "--on-error skip" in str(told.exception)
-    with pytest.raises(rote.OptionError, match="corpus names an index"):
+    with pytest.raises(rote.OptionError, match="corpus takes an index"):
         rote.trace(["one"])
     with pytest.raises(rote.OptionError, match=r"rote\.index_add_layer\('.*', 'lemma'\)"):
         rote.search(rote.index(["one two"], output=tmp_path / "IDX"), "one", layer="lemma")

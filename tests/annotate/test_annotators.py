@@ -70,7 +70,7 @@ def test_names_are_known_and_near_ones_suggested() -> None:
     with pytest.raises(OptionError, match="stanza:en"):
         get("stanza:")
     for name in ("../en", "/models/en", "en/..", "."):
-        with pytest.raises(OptionError, match="by its code"):
+        with pytest.raises(OptionError, match="language code"):
             get(f"stanza:{name}")
     with pytest.raises(OptionError, match="no variants"):
         get("rote:large")

@@ -92,7 +92,7 @@ def test_the_same_trees_in_a_file_give_the_same_layers(tmp_path: Path) -> None:
     [
         ("The cat barked.", DOG, "has 'cat barked.' where its trees have 'dog'"),
         ("The dog", DOG, "has 'nothing' where its trees have 'barked'"),
-        ("The dog barked. It", DOG, "has 'It' behind the last word of its trees"),
+        ("The dog barked. It", DOG, "has 'It' after the last word of its trees"),
         ("The dog barked.", "(S (NP", "the tree is not closed"),
         ("The dog barked.", 7, "no brackets in the field 'parse'"),
         ("The dog barked.", None, "has no field 'parse'"),

@@ -212,7 +212,7 @@ def test_without_a_usable_file_everything_is_new_and_that_is_said(
         broken.write_text("no database at all " * 100, encoding="utf-8")
     listener = Listener()
     assert Cached(Counting())(["a", "bb"], listener).tolist() == [[1, 1], [2, 1]]
-    assert "vectors are not kept on disk" in listener.said[0]
+    assert "vectors are not stored on disk" in listener.said[0]
     assert len(listener.said) == 1
 
 

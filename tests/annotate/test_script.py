@@ -65,9 +65,9 @@ def test_texts_are_counted_by_what_they_look_like() -> None:
     seen = glance([english, french, "Старый порт спокоен", french])
     assert seen == {"": 1, "French": 2, "in Cyrillic script": 1}
     assert remarks(seen) == [
-        "2 of 4 texts looked at seem to be French, which the English models do not know",
-        "1 of 4 texts looked at seem to be in Cyrillic script, "
-        "which the English models do not know",
+        "2 of 4 checked texts appear to be French, which the English models do not cover",
+        "1 of 4 checked texts appear to be in Cyrillic script, which the English models do not "
+        "cover",
     ]
     assert remarks(glance([english])) == remarks(glance([])) == []
 

@@ -97,7 +97,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_other_layers_or_annotators_are_refused(tmp_path: Path) -> None:
     make(tmp_path / "s", layers=("pos",))
-    with pytest.raises(OptionError, match="not mixed: choose another folder"):
+    with pytest.raises(OptionError, match="cannot be mixed: choose another folder"):
         make(tmp_path / "s", layers=("pos", "lemma"))
 
 
@@ -139,7 +139,7 @@ def test_a_piece_is_named_after_its_content(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(OptionError, match="other things in it"):
+    with pytest.raises(OptionError, match="other files in it"):
         make(tmp_path)
     assert (tmp_path / "thesis.tex").read_text() == "mine"
 
@@ -152,7 +152,7 @@ def test_files_of_others_are_never_removed(tmp_path: Path) -> None:
     assert (tmp_path / "mine.npz.zst").read_text() == "mine"
     assert (tmp_path / ".notes.12345678").read_text() == "mine"
     (tmp_path / store.MANIFEST).unlink()
-    with pytest.raises(OptionError, match=r"other things in it \(.notes.12345678\)"):
+    with pytest.raises(OptionError, match=r"other files in it \(.notes.12345678\)"):
         make(tmp_path, ["Another text."], ("pos",))
     with pytest.raises(OptionError, match="is a file"):
         make(tmp_path / "mine.npz.zst")
@@ -204,7 +204,7 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
         (
             "files",
             lambda held: [f"../s/{held[0]}"],
-            r"field 'files\[0\]': is .* no name of a piece",
+            r"field 'files\[0\]': is .* not the name of a piece",
         ),
         (
             "files",

@@ -52,7 +52,7 @@ def test_results_and_ratings_are_correlated(folder: Path) -> None:
     assert found.exit_code == 0, found.output
     for name in ("lexical.unique", "compression.gzip", "rating", "4 sources"):
         assert name in found.output
-    assert "stand for their measures; --values all takes every one" in found.output
+    assert "represent their measures; --values all uses all of them" in found.output
 
 
 def test_a_panel_and_standard_input_will_do(folder: Path) -> None:
@@ -114,18 +114,18 @@ def test_a_mixed_model_says_what_sources_share_and_whether_they_change_alike(fol
         (("correlate", "lexical.json", "compression-t.json"), "no source has two of the columns"),
         (("correlate", "lexical.json", "--json", "--csv"), "choose one of --json, --csv"),
         (("correlate", "nowhere.json"), "cannot be read"),
-        (("factors", "lexical.json"), "--over names the factor"),
+        (("factors", "lexical.json"), "--over takes the factor"),
         (
             ("factors", "lexical-t.json", "--over", "temperature", "--random", "author"),
             "unknown random effect 'author'",
         ),
         (
             ("factors", "compression-t.json", "--over", "temperature", "--random", "doc_id"),
-            "make them with --per-text",
+            "measure with --per-text",
         ),
         (
             ("factors", "lexical-t.json", *"--over temperature --values mtld --random id".split()),
-            "a level for every text",
+            "one level per text",
         ),
         (
             ("factors", "lexical-t.json", *"--over temperature --random temperature".split()),

@@ -34,7 +34,7 @@ def test_limit_refuses_what_it_cannot_do(train: str, tmp_path: Path) -> None:
     for flags, reason in (
         (["--max", "0"], "--max must be at least 1"),
         (["--sizes", "9"], "asks for 9 texts, and the input has 3"),
-        (["-o", str(tmp_path)], "write over what is read"),
+        (["-o", str(tmp_path)], "overwrite the input"),
     ):
         failed = invoke("limit", train, "-o", str(tmp_path / "new"), *flags)
         assert isinstance(failed.exception, OptionError)

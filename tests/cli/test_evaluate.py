@@ -136,10 +136,10 @@ def test_contradictions_are_noticed_before_anybody_is_asked(
 ) -> None:
     asked = ("evaluate", files["goals"])
     for more, said in (
-        ((), "who is asked"),
+        ((), "no model"),
         (("--model", files["model"], "--limit", "-1"), "negative"),
         (("--model", files["model"], "-o", "a.jsonl", "--write", "b.jsonl"), "one file"),
-        (("--model", files["model"], "--write", files["goals"]), "over what is read"),
+        (("--model", files["model"], "--write", files["goals"]), "overwrite the input"),
         (("--model", files["model"], "--json", "--csv"), "choose one"),
         (("--model", f"{files['model']},{files['model']}"), "names a model twice"),
         (("--model", "nothing"), "Name the backend"),

@@ -59,10 +59,10 @@ def test_contradictions_are_refused_first(fake: str, tmp_path: Path) -> None:
     out = str(tmp_path / "o.jsonl")
     for flags, reason in (
         (["start", "-o", out], "which model"),
-        (["start", "--model", fake, "--top-k", "3", "-o", out], "temperature 0 draws nothing"),
+        (["start", "--model", fake, "--top-k", "3", "-o", out], "temperature 0 does not sample"),
         (["set:none", "--model", fake, "-o", out], "unknown set of prompts"),
         (["start", "--model", "nobody:x", "-o", out], "unknown model backend"),
-        ([out, "--model", fake, "-o", out], "write over what is read"),
+        ([out, "--model", fake, "-o", out], "overwrite the input"),
         (["start", "--model", fake, "--samples", "0", "-o", out], "samples must be at least 1"),
         (["start", "--model", "index:nowhere", "-o", out], "this is no index"),
     ):

@@ -67,8 +67,8 @@ def test_an_index_is_not_built_among_its_texts_or_of_an_index(own: str, tmp_path
     write_jsonl(tmp_path / "texts" / "more.jsonl", MORE)
     inside, outside = str(tmp_path / "texts" / "idx"), str(tmp_path / "idx")
     for arguments, message in (
-        (["build", str(tmp_path / "texts"), "-o", inside], "lies in the folder"),
-        (["add", own, str(tmp_path)], "lies in the folder"),
+        (["build", str(tmp_path / "texts"), "-o", inside], "is inside its input folder"),
+        (["add", own, str(tmp_path)], "is inside its input folder"),
         (["build", own, "-o", outside], "is an index"),
     ):
         found = invoke("index", *arguments)
@@ -274,10 +274,10 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["top", "IDX", "-n", "0"], "at least one"),
         (["index", "add-layer", "IDX", "lemm"], "did you mean 'lemma'?"),
         (["index", "remove", "IDX", "hil"], "no document with the id 'hil': nothing was removed"),
-        (["index", "remove", "IDX"], "name the documents"),
+        (["index", "remove", "IDX"], "the ids of the documents"),
         (["index", "remove", "IDX", "--ids", "nowhere"], "nowhere: the ids cannot be read"),
         (["show", "IDX", "--id", "hil"], "no document with the id 'hil'"),
-        (["count", "IDX", "a", "-o", "IDX"], "-o IDX would write over what is read"),
+        (["count", "IDX", "a", "-o", "IDX"], "-o IDX would overwrite the input"),
         (["index", "merge", "IDX", "--jobs", "0"], "jobs must be at least 1, not 0"),
         (["index", "add", "IDX", "example:answers", "--jobs", "-1"], "at least 1, not -1"),
     ],

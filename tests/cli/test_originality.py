@@ -167,7 +167,7 @@ def test_texts_whose_id_the_index_holds_are_passed_over(
     )
     said = done("originality", clash, "--corpus", files[1], "--accept").stderr
     assert "accepted 1 sentence of 1 text" in said
-    assert "passed over 1 text whose id the index holds: ann" in said
+    assert "skipped 1 text whose id is already in the index: ann" in said
     assert not open_index(Path(files[1])).count("iron bells")
 
 

@@ -130,7 +130,7 @@ def test_data_sets_and_folders_are_not_written_under_other_endings(name: str) ->
 
 @pytest.mark.parametrize("name", RESULTS[::6])  # all commands look at them in one place
 def test_a_flag_and_an_ending_that_disagree_are_refused(name: str, world: World) -> None:
-    assert "disagree" in refused([*world.call(name), "--csv", "-o", "t.json"])
+    assert "contradict" in refused([*world.call(name), "--csv", "-o", "t.json"])
     assert "choose one of" in refused([*world.call(name), "--csv", "--latex"])
 
 

@@ -94,7 +94,7 @@ class Call:
         patch.setattr(_output, "check_places", lambda *given: kept.append(given) or check(*given))
         found = invoke(*words)
         assert isinstance(found.exception, OptionError), (words, found.output, found.exception)
-        assert "write over what is read" in str(found.exception), found.exception
+        assert "overwrite the input" in str(found.exception), found.exception
         ((self.params, self.given),) = kept
 
     def refused(self, **places: str) -> None:
@@ -105,7 +105,7 @@ class Call:
                 value = parameter.process_value(CONTEXT, (place,) if several else place)
                 assert type(value) is type(given[parameter.name])
                 given[parameter.name] = value
-        with pytest.raises(OptionError, match="write over what is read"):
+        with pytest.raises(OptionError, match="overwrite the input"):
             check(self.params, given)
 
 
@@ -176,7 +176,7 @@ def test_what_is_no_input_is_written_over_and_new_files_may_stand_beside_inputs(
 def test_two_outputs_do_not_share_a_file(tmp_path: Path) -> None:
     path = str(tmp_path / "t.json")
     found = invoke("lexical", "gone", "-o", path, "--figure", path)
-    assert "named for two outputs" in str(found.exception)
+    assert "is the target of both" in str(found.exception)
 
 
 @pytest.mark.parametrize("name", commands())
@@ -196,5 +196,5 @@ def test_the_name_of_a_shape_is_no_place(tmp_path: Path, monkeypatch: pytest.Mon
     for _ in range(2):  # also when the models are there, and the command goes on
         check(commands()["train finetune"].params, given)
         (tmp_path / "tiny").mkdir(exist_ok=True)
-    with pytest.raises(OptionError, match="write over"):
+    with pytest.raises(OptionError, match="overwrite"):
         check(commands()["train finetune"].params, given | {"model": "tiny"})

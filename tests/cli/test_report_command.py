@@ -63,7 +63,7 @@ def test_the_default_is_one_page_here(
 
 @pytest.mark.parametrize(
     ("output", "said"),
-    [("report.pdf", "no form ends in .pdf"), ("no/such/report.html", "there is no folder")],
+    [("report.pdf", "unknown ending .pdf"), ("no/such/report.html", "does not exist")],
 )
 def test_a_target_that_cannot_be_written_is_refused_before_the_work(
     output: str, said: str, tmp_path: Path
@@ -103,7 +103,7 @@ def test_a_study_of_another_schema_or_a_broken_one_is_refused(saved: Path, tmp_p
     broken = tmp_path / "broken.json"
     del data["tools"]
     broken.write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(InputError, match="is no whole study"):
+    with pytest.raises(InputError, match="is not a complete study"):
         run(broken, "-o", tmp_path / "x.html")
 
 

@@ -225,8 +225,8 @@ MISTAKES = {
     "lexical T --text-field txt": "field 'txt': the field is missing",
     "lexical T --json --csv": "choose one of --json, --csv",
     "lexical T -o result.xyz": "results are not written as .xyz",
-    "lexical T -o T": "would write over what is read",
-    "novelty T": "--corpus names an index",
+    "lexical T -o T": "would overwrite the input",
+    "novelty T": "--corpus takes an index",
     "score T --scores rogue": "did you mean 'rouge'?",
     "count nowhere word": "nowhere: this is no index",
 }

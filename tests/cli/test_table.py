@@ -51,7 +51,7 @@ def test_a_flag_that_takes_no_file_says_how_to_write_one(
     monkeypatch.setattr("sys.argv", words)
     with pytest.raises(SystemExit):
         main()
-    assert f"{flag} takes no file: to write the result there, use -o" in capsys.readouterr().err
+    assert f"{flag} takes no file: to write the result to a file, use -o" in capsys.readouterr().err
     monkeypatch.setattr("sys.argv", [*words[:2], "missing.json", flag])
     with pytest.raises(SystemExit):
         main()

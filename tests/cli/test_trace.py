@@ -65,4 +65,4 @@ def test_novelty_and_contamination_take_a_corpus(files: tuple[str, str]) -> None
     verdicts = {row["id"]: (row["verdict"], row["document"]) for row in found["tables"]["items"]}
     assert verdicts == {"copy": ("near", "garden"), "own": ("clean", None)}
     without = invoke("novelty", files[0], "--json")
-    assert "--corpus names an index" in str(without.exception)
+    assert "--corpus takes an index" in str(without.exception)

@@ -127,7 +127,7 @@ def test_a_perfect_correlation_and_three_sources_have_no_interval() -> None:
     perfect = correlate_columns(block(X, 2 * X), level=0.95, seed=0)[0]
     assert perfect.pearson.estimate == pytest.approx(1)
     assert math.isnan(perfect.pearson.low)
-    assert perfect.reason == "no interval of a perfect correlation (Pearson, Spearman)"
+    assert perfect.reason == "a perfect correlation has no interval (Pearson, Spearman)"
     three = correlate_columns(block(X[:3], Y[:3]), level=0.95, seed=0)[0]
     assert three.pearson.estimate == pytest.approx(pearson(X[:3], Y[:3]))
     assert math.isnan(three.spearman.low)

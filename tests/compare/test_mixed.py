@@ -196,7 +196,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     design = design_of(sources, numbers)
     with pytest.raises(NoFit, match="prompt has a single level"):
         MixedModel(values, design, {"prompt": [1] * len(values)})
-    with pytest.raises(NoFit, match="a level for every text"):
+    with pytest.raises(NoFit, match="one level per text"):
         MixedModel(values, design, {"prompt": range(len(values))})
     with pytest.raises(NoFit, match="do not vary"):
         MixedModel(np.ones(len(values)), design, {"prompt": prompts})

@@ -41,7 +41,7 @@ def test_the_values_of_any_measure_are_quality(tmp_path: Path) -> None:
         tmp_path / "panel.json", f"[{found.to_json()}, {made({'a': {'x': 1}}).to_json()}]"
     )
     assert [c.name for c in read_quality(both, TABLE)[0]] == ["rouge.rouge_l", "lexical.x"]
-    with pytest.raises(InputError, match="is no saved result of rote"):
+    with pytest.raises(InputError, match="is not a saved result of rote"):
         read_quality(written(tmp_path / "other.json", '{"a": 1}'), TABLE)
 
 

@@ -25,7 +25,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="there is no folder"):
+    with pytest.raises(OptionError, match="does not exist"):
         write_atomically(tmp_path / "no" / "out.json", "text")
 
 

@@ -78,12 +78,12 @@ def test_notes_interval_and_reference_may_be_missing(tmp_path: Path) -> None:
         ("", "is empty"),
         ("  \n", "is empty"),
         ('{"schema": 1,\n oops}', "line 2: is not JSON"),
-        ("[]", "is no result: it holds a list, not an object"),
+        ("[]", "is not a result: it contains a list, not an object"),
         ("3", "is no result: it holds a number"),
         ({}, "has no 'schema'"),
         ({"schema": 2}, "has schema 2, but this version of rote reads schema 1"),
         ({"schema": 1}, "field 'measure': is missing"),
-        ({"schema": 1, "panel": []}, "is a panel without any result"),
+        ({"schema": 1, "panel": []}, "is a panel with no results"),
         ({"schema": 1, "panel": [3]}, r"field 'panel\[0\]': is a number"),
         ({"schema": 1, "panel": [{}]}, r"field 'panel\[0\].measure': is missing"),
         (broken("sources"), "field 'sources': is missing"),
@@ -92,7 +92,10 @@ def test_notes_interval_and_reference_may_be_missing(tmp_path: Path) -> None:
         (broken("sources", "a", "words"), r"field 'sources\.a\.words': is missing"),
         (broken("sources", "a", "values", "unique", value="x"), "a.values.unique': is a string"),
         (broken("sources", "a", "values", "unique", value=True), "is true, not a number"),
-        (broken("sources", "a", "intervals", "unique", value=[1]), "no interval of two numbers"),
+        (
+            broken("sources", "a", "intervals", "unique", value=[1]),
+            "not an interval of two numbers",
+        ),
         (broken("interval", value={"method": "x"}), "field 'interval.level': is missing"),
     ],
 )
@@ -105,10 +108,10 @@ def test_what_is_wrong_is_said_with_the_name_of_the_file(
 
 def test_a_result_without_sources_is_refused(tmp_path: Path) -> None:
     data = {**RESULT.to_dict(), "sources": {}}
-    with pytest.raises(InputError, match="without any source"):
+    with pytest.raises(InputError, match="has no sources"):
         read_results(written(tmp_path, data))
     assert read_results(written(tmp_path, data), tables=True)[0].by_source == {}
-    with pytest.raises(InputError, match="without any source"):
+    with pytest.raises(InputError, match="has no sources"):
         read_results(written(tmp_path, {**data, "tables": {}}), tables=True)
 
 
@@ -117,5 +120,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_results(tmp_path / "nowhere.json")
     path = tmp_path / "result.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="no text in UTF-8"):
+    with pytest.raises(InputError, match="not valid UTF-8 text"):
         read_results(path)

@@ -22,7 +22,7 @@ def test_a_file_that_is_cut_gives_the_batches_before_the_cut(write, end):
 
 
 def test_what_is_no_arrow_file(write):
-    assert "not a whole Arrow file" in str(complaint(write("a.arrow", "only text, no Arrow")))
+    assert "not a complete Arrow file" in str(complaint(write("a.arrow", "only text, no Arrow")))
     assert "the file is empty" in str(complaint(write("b.arrow", b"")))
 
 

@@ -84,11 +84,11 @@ def test_labels_lose_function_tags(label, expected):
     ("bad", "line", "problem"),
     [
         ("(S (NN a)", 2, "the tree is not closed"),
-        ("(S (NN a)))", 2, "a bracket closes that was not opened"),
-        ("word (S (NN a))", 2, "'word' stands outside of all brackets"),
-        ("(S (NN a b))", 2, "'b' where a bracket has to open or close"),
+        ("(S (NN a)))", 2, "a closing bracket has no opening one"),
+        ("word (S (NN a))", 2, "'word' is outside all brackets"),
+        ("(S (NN a b))", 2, "'b' where a bracket must open or close"),
         ("(S (NN a (X b)))", 2, "a bracket opens after the word 'a'"),
-        ("(S (NN a) ())", 2, "nothing stands in the brackets"),
+        ("(S (NN a) ())", 2, "the brackets are empty"),
         ("(S\n  (NN a) b)", 3, "'b' where a bracket"),
     ],
 )

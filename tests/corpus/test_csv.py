@@ -29,7 +29,7 @@ def test_semicolons_are_found_and_said(write):
         (b"two", "the row has 1 column, the header 2", None),
         (b"t\0wo,2", "a NUL byte at character 1", "text"),
         (b"caf\xe9,2", "not valid utf-8: byte 0xe9 at character 3", "text"),
-        (b'"two"x,2', "broken CSV", None),
+        (b'"two"x,2', "malformed CSV", None),
         (b",2", "the text is empty", "text"),
     ],
 )

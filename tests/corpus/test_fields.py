@@ -47,7 +47,7 @@ def test_an_unclear_text_field_is_a_question_not_a_guess(write):
 
 def test_no_text_at_all_is_an_error(write):
     error = complaint(write("a.jsonl", '{"n": 1}\n'))
-    assert "no field holds text (fields: n)" in str(error)
+    assert "no field contains text (fields: n)" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_no_text_at_all_is_an_error(write):
         (["a"], "the text is a list"),
         ({"a": 1}, "the text is an object"),
         (True, "the text is true or false"),
-        ("a \ud83d b", "half a character (\\ud83d) at position 2"),
+        ("a \ud83d b", "an unpaired surrogate (\\ud83d) at position 2"),
     ],
 )
 def test_a_text_that_cannot_be_used(write, value, problem):
@@ -183,5 +183,5 @@ def test_the_text_of_a_conversation_is_its_last_turn(tmp_path: Path) -> None:
         assert (document.id, document.text) == ("1", "Hello.")
         assert document.meta["messages"] == turns
     (tmp_path / "wrong.jsonl").write_text('{"id": "1", "messages": ["Hi"]}')
-    with pytest.raises(InputError, match="no field holds text"):
+    with pytest.raises(InputError, match="no field contains text"):
         list(open_corpus([tmp_path / "wrong.jsonl"]))

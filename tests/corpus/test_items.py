@@ -87,7 +87,7 @@ def test_any_other_test_gives_context_options_and_answer(tmp_path: Path) -> None
     for wrong in (3, -1, "green", True, "1.5"):
         with pytest.raises(InputError, match=r"line 1: the field 'answer' holds"):
             one(tmp_path, **record, answer=wrong)
-    with pytest.raises(InputError, match="'options' is no list of texts"):
+    with pytest.raises(InputError, match="'options' is not a list of texts"):
         one(tmp_path, context="x", options="blue")
 
 
@@ -150,7 +150,7 @@ def test_the_right_option_follows_from_text_or_scores(tmp_path: Path) -> None:
     assert answer(gap, "slept.", filtered_resps=scores, acc=0.0) == 0
     item = next(read_items([written(path, logged(gap, "slept.", filtered_resps=scores))]))
     assert item.instances() == ["Ann called, but Ann slept.", "Ann called, but Bo slept."]
-    with pytest.raises(InputError, match="which of the options is right"):
+    with pytest.raises(InputError, match="so the right option is unknown"):
         answer(gap, "slept.", filtered_resps=[["?", ""], ["?", ""]])
 
 
@@ -184,7 +184,7 @@ def test_wrong_items_are_named_by_file_and_line(tmp_path: Path) -> None:
     skipped: list[InputError] = []
     assert len(list(read_items([path], read=ReadOptions(on_error="skip"), skipped=skipped))) == 2
     assert [problem.line for problem in skipped] == [2, 3]
-    with pytest.raises(InputError, match="no benchmark has these fields: colour"):
+    with pytest.raises(InputError, match="no known benchmark has these fields: colour"):
         one(tmp_path, colour="red")
     with pytest.raises(InputError, match="field 'goal': is missing"):
         list(read_items([path], "piqa"))

@@ -48,11 +48,11 @@ def test_one_object_per_line_is_noticed(write):
 @pytest.mark.parametrize(
     ("data", "line", "problem", "before"),
     [
-        ('[\n{"text": "one"},\n{"text": "two" "n": 1}]', 3, "broken JSON at column 16", ["one"]),
+        ('[\n{"text": "one"},\n{"text": "two" "n": 1}]', 3, "malformed JSON at column 16", ["one"]),
         ('[\n{"text": "one"}\n{"text": "two"}]', 3, "column 1 (',' expected)", ["one"]),
         ('[\n{"text": "one"},\n{"text": "tw', 3, "the file is cut short", ["one"]),
         ('[\n{"text": "one"},\n', 3, "the file is cut short", ["one"]),
-        ('[\n{"text": "one"}]\nmore', 3, "more follows the end", ["one"]),
+        ('[\n{"text": "one"}]\nmore', 3, "text follows the end", ["one"]),
         ('{"a": [{"text": "one"}],\n"b": [{"text": "two"}]}', 2, "two lists of records", ["one"]),
         ("12", 1, "neither a list nor an object", []),
     ],

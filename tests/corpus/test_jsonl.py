@@ -31,9 +31,9 @@ def test_mark_and_windows_line_ends_are_accepted(write):
 @pytest.mark.parametrize(
     ("line", "problem", "remedy"),
     [
-        ('{"text": "two" "n": 1}', "broken JSON at column 16", "--on-error skip"),
-        ('{"text": "two"} {}', "broken JSON at column 17", "--on-error skip"),
-        ('{"text": "tw', "broken JSON at column 10", "--on-error skip"),
+        ('{"text": "two" "n": 1}', "malformed JSON at column 16", "--on-error skip"),
+        ('{"text": "two"} {}', "malformed JSON at column 17", "--on-error skip"),
+        ('{"text": "tw', "malformed JSON at column 10", "--on-error skip"),
         ("[1, 2]", "the line is a list, not a JSON object", "--on-error skip"),
         ('"two"', "the line is a string, not a JSON object", "--on-error skip"),
         ("null", "the line is null", "--on-error skip"),

@@ -41,7 +41,7 @@ def test_a_list_of_strings_that_all_name_files_is_a_list_of_paths(write):
     assert labels(["a.jsonl", "d"]) == ["a", "b"]
     assert labels(["a.jsonl", "d/*.jsonl"]) == ["a", "b"]
     error = refused(["a.jsonl", "some text"])
-    assert "1 of 2 strings name files ('a.jsonl')" in str(error)
+    assert "1 of 2 strings are names of files ('a.jsonl')" in str(error)
     assert "Path objects" in str(error)
 
 
@@ -136,7 +136,7 @@ def test_a_missing_file_suggests_its_neighbours(write, tmp_path):
     error = refused(tmp_path / "storys.jsonl")
     assert error.file == str(tmp_path / "storys.jsonl")
     assert f"Did you mean {tmp_path / 'stories.jsonl'}?" in str(error)
-    assert "there is no folder" in str(refused(tmp_path / "no" / "x.jsonl"))
+    assert "missing folder" in str(refused(tmp_path / "no" / "x.jsonl"))
     # From Python, where a text may be meant, `rote.lexical` and the others say more.
     assert "no such file" in str(refused("Only one text, and a long one at that. " * 50))
 
@@ -179,7 +179,7 @@ def test_folders_and_globs_that_hold_nothing(write, tmp_path):
     (tmp_path / "g").mkdir()
     assert "it is empty" in str(refused(tmp_path / "g"))
     error = refused(tmp_path / "*.jsonl")
-    assert "matches no file" in str(error)
+    assert "matches no readable file" in str(error)
     assert "quote it" in str(error)
 
 

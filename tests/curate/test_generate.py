@@ -124,7 +124,7 @@ def test_the_start_token_is_an_empty_prompt() -> None:
         "start-2",
         "start-3",
     ]
-    with pytest.raises(OptionError, match="start token is asked of nothing"):
+    with pytest.raises(OptionError, match="start token takes no text"):
         prompts_of("start", about=open_corpus("example:answers"))
     with pytest.raises(InputError, match="no prompts"):
         prompts_of("start:0")
@@ -282,7 +282,7 @@ def test_the_same_prompt_is_asked_once(tmp_path: Path) -> None:
 def test_settings_that_could_do_nothing_are_refused() -> None:
     for wrong in ({"top_ps": [0.9]}, {"top_ks": [3]}, {"constraints": [3]}):
         settings: dict[str, Any] = {"top_ps": [1], "top_ks": [0], "constraints": [0], **wrong}
-        with pytest.raises(OptionError, match="temperature 0 draws nothing"):
+        with pytest.raises(OptionError, match="temperature 0 does not sample"):
             decoding_grid([0], **settings, max_tokens=1)
     with pytest.raises(OptionError, match="--temperature names no value"):
         decoding_grid([], [1], [0], [0], max_tokens=1)
@@ -438,7 +438,7 @@ def test_a_finished_file_is_left_alone(tmp_path: Path) -> None:
         ({"seed": 1}, "'seed' is"),
         ({"max_tokens": 5}, "'max_tokens' is 128, not 5"),
         ({"count": 6}, "line 7: .*more texts"),
-        ({"count": 8}, "7 of 8 texts, so it is not whole"),
+        ({"count": 8}, "7 of 8 texts, so it is incomplete"),
         ({"stop": ("x",)}, r"'stop' is null, not \[\"x\"\]"),
     ],
 )
@@ -473,7 +473,7 @@ def test_a_file_of_another_model_or_of_something_else_is_refused(tmp_path: Path)
             run(plan(), path)
     with pytest.raises(OptionError, match="is a folder"):
         run(plan(), tmp_path)
-    with pytest.raises(OptionError, match="there is no folder"):
+    with pytest.raises(OptionError, match="does not exist"):
         run(plan(), tmp_path / "none" / "o.jsonl")
 
 

@@ -420,7 +420,7 @@ def test_a_file_that_changes_between_its_readings_is_noticed(
         file.write_text(file.read_text().replace("a", "b"))
 
     monkeypatch.setattr(limit_folder, "_count_hashes", changed)
-    with pytest.raises(InputError, match="has changed since it was read first"):
+    with pytest.raises(InputError, match="has changed since it was first read"):
         limit(open_corpus(file), tmp_path / "subsets", LimitOptions(n=2), engine=Elsewhere())
 
 
@@ -468,7 +468,7 @@ def test_the_same_run_again_writes_nothing_and_any_other_is_refused(tmp_path: Pa
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / name).write_text("[]")
-    with pytest.raises(OptionError, match="not of this command"):
+    with pytest.raises(OptionError, match="not made by this command"):
         limit(open_corpus([train(tmp_path)]), tmp_path / "dir")
     assert [place.name for place in (tmp_path / "dir").iterdir()] == [name]
 
@@ -532,7 +532,7 @@ def test_the_same_id_in_two_files_is_refused_or_skipped(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.jsonl").write_text(f'{{"id": "7", "text": "in {name}"}}\n')
     paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
-    with pytest.raises(InputError, match="'7' already, in another file"):
+    with pytest.raises(InputError, match="'7', in another file"):
         limit(open_corpus(paths), tmp_path / "dir")
     lenient = open_corpus(paths, ReadOptions(on_error="skip"))
     limit(lenient, tmp_path / "dir", LimitOptions(max=(1,), seeds=1))
@@ -569,7 +569,7 @@ def test_input_without_a_usable_text_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text("broken\n")
     corpus = open_corpus([path], ReadOptions(on_error="skip", text_field="text"))
-    with pytest.raises(InputError, match="no text that can be used"):
+    with pytest.raises(InputError, match="no usable text"):
         limit(corpus, tmp_path / "dir")
     assert nothing_left(tmp_path)
 

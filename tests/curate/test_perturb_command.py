@@ -236,9 +236,9 @@ def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
     piqa = write_jsonl(tmp_path / "piqa.jsonl", FORMS["piqa"])
     for arguments, said in (
         ((copa, "--perturbed", piqa, "--write", str(tmp_path / "x")), "nothing to write"),
-        ((copa, "--perturbed", piqa, "--seed", "3"), "settled when they were made"),
-        ((copa, "--write", copa), "would write over what is read"),
-        ((copa, "--write", out := str(tmp_path / "x"), "--log", out), "two outputs"),
+        ((copa, "--perturbed", piqa, "--seed", "3"), "decided when they were made"),
+        ((copa, "--write", copa), "would overwrite the input"),
+        ((copa, "--write", out := str(tmp_path / "x"), "--log", out), "is the target of both"),
         ((copa, piqa, "--write", str(tmp_path / "x")), "several forms"),
         ((copa, "--pos", "adverb"), "noun, verb"),
     ):

@@ -155,5 +155,5 @@ def test_the_documents_are_not_written_over(tmp_path: Path) -> None:
     held = source.read_bytes()
     error = invoke("train", "pseudo-summaries", str(source), "-o", str(source)).exception
     assert isinstance(error, OptionError)
-    assert "would write over what is read" in str(error)
+    assert "would overwrite the input" in str(error)
     assert source.read_bytes() == held

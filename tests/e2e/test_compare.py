@@ -250,7 +250,7 @@ def test_long_work_survives_a_reload_and_is_cancelled(app: Running, page: Page) 
     expect(row).to_contain_text("Words, Sentence structure")
     row.get_by_role("link", name="many.jsonl").click()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled. Nothing was kept.")).to_be_visible()
+    expect(page.get_by_text("Cancelled. Nothing was saved.")).to_be_visible()
     expect(bar).to_have_count(0)
     page.goto(app.at("/jobs"))
     row = page.get_by_role("listitem").filter(has_text=re.compile("many.jsonl.* cancelled"))
@@ -262,7 +262,7 @@ def test_long_work_survives_a_reload_and_is_cancelled(app: Running, page: Page) 
     page.get_by_role("button", name="Clear what has ended").click()
     expect(row).to_have_count(0)
     page.goto(app.at("/history?q=many"))
-    expect(page.get_by_text("Nothing of what was measured matches this.")).to_be_visible()
+    expect(page.get_by_text("No result matches this.")).to_be_visible()
 
 
 def test_the_first_page_and_the_history_show_what_was_measured(

@@ -74,7 +74,7 @@ def test_no_byte_of_the_manifest_can_change(index: Path) -> None:
         with pytest.raises(InputError, match=r"rote-index\.json.* is (not|missing|a list|null)"):
             read_manifest(index)
     place.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="no text in UTF-8"):
+    with pytest.raises(InputError, match="not valid UTF-8 text"):
         read_manifest(index)
     place.write_bytes(data.replace(b'"format": 2', b'"format": 99', 1))
     with pytest.raises(InputError, match="format 99, this version of rote reads 1"):
@@ -87,7 +87,9 @@ def test_a_manifest_does_not_lead_out_of_the_folder(index: Path) -> None:
     for bad in ("../elsewhere", "/etc", ".."):
         text = (index / MANIFEST).read_text()
         (index / MANIFEST).write_text(text.replace(manifest.segments[0].name, bad))
-        with pytest.raises(InputError, match=r"segments\[0\].name': is .* neither file nor folder"):
+        with pytest.raises(
+            InputError, match=r"segments\[0\].name': is .* not a valid name of a file or folder"
+        ):
             open_index(index)
         (index / MANIFEST).write_text(text)
 

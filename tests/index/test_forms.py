@@ -206,5 +206,5 @@ def test_a_compact_folder_stays_compact_whatever_is_done_to_it(tmp_path: Path) -
                 assert isinstance(segment.columns[name].ids, CompressedStream)
         assert answers(compact) == answers(plain)
         assert verify_index(tmp_path / "compact") == []
-    with pytest.raises(OptionError, match="holds another index"):
+    with pytest.raises(OptionError, match="contains another index"):
         build_index(corpus(files), tmp_path / "compact", options(memory=2**30, layers=("lower",)))

@@ -331,5 +331,5 @@ def test_a_text_that_would_fill_the_memory_is_refused(index: Path, tmp_path: Pat
     change(copy, "documents/texts.offsets", len(bomb))
     opened = open_index(copy)
     held = [segment.documents for segment in opened.segments]
-    with pytest.raises(InputError, match="larger than it may be"):
+    with pytest.raises(InputError, match="exceeds the maximum size"):
         [documents.text(0) for documents in held]

@@ -86,12 +86,12 @@ def test_an_index_that_holds_more_is_not_the_one_asked_for(
     build_index(corpus(files[:3]), path, options())
     before = tree(path)
     for asked in (files[:2], files[1:3], [files[1], files[0], files[2]]):
-        with pytest.raises(OptionError, match=r"holds more than this input.*another folder"):
+        with pytest.raises(OptionError, match=r"contains more than this input.*another folder"):
             build_index(corpus(asked), path, options())
     assert tree(path) == before
     add_to_index(path, corpus(files[3:5]), memory=MEMORY)
     merge_index(path)
-    with pytest.raises(OptionError, match="holds more than this input"):
+    with pytest.raises(OptionError, match="contains more than this input"):
         build_index(corpus(files[:3]), path, options())
     assert build_index(corpus(files[:5]), path, options()).added == 0
 
@@ -125,7 +125,7 @@ def test_an_empty_index_can_be_used(tmp_path: Path, files: list[Path]) -> None:
     path, heard = tmp_path / "idx", Heard()
     build_index(corpus([tmp_path / "none.jsonl"], "skip"), path, options())
     merge_index(path, reporter=heard)
-    assert "nothing to join" in heard.lines[0]
+    assert "nothing to merge" in heard.lines[0]
     add_layer(path, "lemma")
     assert verify_index(path) == []
     add_to_index(path, corpus(files))

@@ -176,7 +176,7 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(work: Work) -> None:
                 work.run(work.path)
             said = str(caught.value)
             assert str(work.path) in said
-            assert "untouched" in said
+            assert "unchanged" in said
             assert "B free" in said
             assert not list(work.path.glob("segments/*.partial"))
             assert old.items() <= tree(work.path).items()

@@ -241,9 +241,9 @@ def test_another_embedder_is_refused_by_name(tmp_path: Path) -> None:
     before = tree(tmp_path / "idx")
     add_layer(tmp_path / "idx", "meaning:static")
     assert tree(tmp_path / "idx") == before
-    with pytest.raises(OptionError, match="vectors of 256 numbers are asked for"):
+    with pytest.raises(OptionError, match="vectors of 256 numbers, one per row"):
         index.nearest_sentences(np.zeros((1, 384), np.float32))
-    with pytest.raises(OptionError, match="at least one sentence"):
+    with pytest.raises(OptionError, match="at least 1 sentence"):
         index.nearest_sentences(np.zeros((1, 256), np.float32), 0)
     with pytest.raises(OptionError, match="the index has 7 sentences"):
         index.sentences([7])
@@ -258,7 +258,7 @@ def test_vectors_of_another_version_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"made by static/0/12345678, and 'static' is static/1/"):
         open_index(tmp_path / "idx").sentence_embedder()
     more = write_files(tmp_path / "in", 0, 1)
-    with pytest.raises(OptionError, match="their vectors do not compare"):
+    with pytest.raises(OptionError, match="their vectors are not comparable"):
         build.add_to_index(tmp_path / "idx", corpus(more))
 
 

@@ -365,7 +365,7 @@ REFUSED = [
     ('"a"{2', 3, "expected how often"),
     ('"a"{3,2}', 3, "no smaller than the first"),
     ('"a"{0}', 3, "at least 1"),
-    ('"a"?+', 4, "there is a quantifier already"),
+    ('"a"?+', 4, "a second quantifier"),
     ('"a"%d', 3, "expected %c"),
     ('"a(b"', 2, "not a regular expression: unclosed group"),
     ('"x{99999999999999}"', 3, "not a regular expression"),

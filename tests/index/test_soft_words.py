@@ -89,7 +89,7 @@ def test_a_tilde_is_written_with_a_backslash(index: Index) -> None:
         ('"walk.*~"', "~ follows a word, not an expression"),
         ('"a|b~"', "~ follows a word, not an expression"),
         ('"gold medal~"', "put each word into quotes of its own"),
-        ('[pos="NN~"]', "only words have neighbours"),
+        ('[pos="NN~"]', "~ applies to words only"),
     ],
 )
 def test_what_has_no_neighbours_is_refused(index: Index, text: str, said: str) -> None:

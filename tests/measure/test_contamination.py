@@ -95,7 +95,7 @@ def test_values_are_means_over_the_items_that_can_be_judged(corpus: Path) -> Non
     assert found.values["found_8"] == pytest.approx(1 / 3)
     assert found.values["longest"] == pytest.approx((len(found_words(PAGE)) + 1 + 1 + 1) / 4, abs=1)
     assert found.notes[0] == (
-        "1 of 4 items cannot be judged: fewer than 8 words, or common words alone"
+        "1 of 4 items cannot be judged: fewer than 8 words, or only common words"
     )
     assert [math.isnan(row["contaminated"]) for row in result.tables["texts"]] == [
         False,

@@ -427,7 +427,7 @@ def test_values_of_each_text_are_in_every_form_or_said_to_be_missing(name: str) 
     result = run(name, {"a": VARIED, "b": VARIED[::-1]}, settings)
     rows = result.tables.get("texts", [])
     if not rows:
-        assert any("no values of single texts" in note for note in result.notes)
+        assert any("no per-text values" in note for note in result.notes)
         return
     assert [row["source"] for row in rows] == ["a"] * 6 + ["b"] * 6
     columns = set(rows[0]) - {"source", "id", "file", "words"}

@@ -298,12 +298,12 @@ def test_few_authors_are_drawn_too_and_said_to_be_few() -> None:
         return high - low, source.notes
 
     width, notes = widths(4, cluster="author")
-    assert "4 values of author only: the interval is rough" in notes
+    assert "only 4 values of author: the interval is rough" in notes
     plain, without = widths(4)
     assert width != plain
     assert not any("author" in note for note in without)
     _, one = widths(1, cluster="author")
-    assert "all texts have one author: the interval says nothing about others" in one
+    assert "all texts have one author: the interval does not generalize to others" in one
 
 
 def test_a_field_that_is_missing_or_of_no_use_is_an_error(corpus: Path) -> None:

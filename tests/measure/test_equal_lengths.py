@@ -194,8 +194,8 @@ def test_what_the_weights_do_is_said(tmp_path: Path) -> None:
     # 7 of 8 is much, and nothing is lost: not worth a word.
     assert not any("wl_matched" in note for note in result.by_source["source0"].notes)
     assert result.by_source["source1"].notes[0] == (
-        "wl_matched: weighted to equal lengths, 8 sentences are worth 6; "
-        "25% are of lengths that some source lacks"
+        "wl_matched: weighted to equal lengths, 8 sentences are worth 6; 25% have lengths that "
+        "some source lacks"
     )
 
 
@@ -208,7 +208,7 @@ def test_nothing_is_said_where_all_sentences_count_alike(tmp_path: Path) -> None
 def test_sources_without_a_common_length_have_no_value_and_a_reason(tmp_path: Path) -> None:
     short, long = [[flat("X"), flat("Y")]] * 3, [[flat(*40 * "X")]] * 3
     result = measured(tmp_path, short, long, reference="source0")
-    reason = "wl_matched: no length of sentences is common to all sources, so it is undefined"
+    reason = "wl_matched: the sources share no sentence length, so it is undefined"
     for source in result.by_source.values():
         assert math.isnan(source.values["wl_matched"])
         assert "wl_matched" not in source.intervals
@@ -233,7 +233,7 @@ def test_a_single_source_has_no_value_and_a_reason(
 def test_a_source_with_one_sentence_of_a_common_length_has_no_value(tmp_path: Path) -> None:
     x, long = flat("X"), flat(*40 * "X")
     result = measured(tmp_path, [[x, x, x]], [[x], [long]])
-    reason = "wl_matched: 1 sentence of a length that all sources have: undefined"
+    reason = "wl_matched: 1 sentence of a length shared by all sources: undefined"
     assert math.isnan(result.by_source["source1"].values["wl_matched"])
     assert reason in result.by_source["source1"].notes
     assert result.by_source["source0"].values["wl_matched"] == pytest.approx(0, abs=1e-12)

@@ -108,7 +108,7 @@ def test_within_is_the_mean_over_the_sets() -> None:
 def test_within_calls_few_sets_what_they_are() -> None:
     found = lexical(records(), by=("source",), within="doc_id", interval=0.95, **QUICK)
     sets = found.by_source["human"].texts
-    assert f"{sets} sets only: the interval is rough" in found.by_source["human"].notes
+    assert f"only {sets} sets: the interval is rough" in found.by_source["human"].notes
 
 
 def test_within_says_which_sets_were_too_small() -> None:

@@ -149,9 +149,9 @@ def test_alike_is_said_only_where_it_was_tested() -> None:
 
 
 def test_equivalence_needs_intervals_and_a_margin() -> None:
-    with pytest.raises(OptionError, match="rests on the intervals"):
+    with pytest.raises(OptionError, match="needs the intervals"):
         Settings(equivalent="5%", interval=0)
-    with pytest.raises(OptionError, match="a margin is a share"):
+    with pytest.raises(OptionError, match="a margin is a percentage"):
         Settings(equivalent="much")
 
 
@@ -176,7 +176,7 @@ def test_the_smallest_difference_is_smaller_with_more_texts() -> None:
 def test_every_measure_tests_every_two_sources_or_says_that_it_does_not(name: str) -> None:
     settings = Settings(reference="each", permutations=19)
     if not metric_of(name).tested:
-        with pytest.raises(OptionError, match=f"{name} holds sources against one reference"):
+        with pytest.raises(OptionError, match=f"{name} compares sources with one reference"):
             run(name, TEXTS, settings)
         return
     result = run(name, TEXTS, settings)

@@ -126,7 +126,7 @@ def test_columns_that_may_not_be_written_to_are_read() -> None:
 def test_a_head_outside_of_the_sentence_is_refused(cut: int) -> None:
     upos, head = layers_of([[CAT_SLEEPS]])
     broken = sentences_of(replace(upos, sentence_ends=np.array([cut, 3])))
-    with pytest.raises(ValueError, match="outside of its sentence"):
+    with pytest.raises(ValueError, match="outside its sentence"):
         histograms(upos, head, broken)
 
 

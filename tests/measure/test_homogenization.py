@@ -195,7 +195,7 @@ def test_fewer_than_two_texts_is_undefined(texts: list[list[str]]) -> None:
     assert all(math.isnan(value) for value in values_of(texts).values())
     options = Options()
     notes = homogenization.notes(rows_of(texts, options), np.arange(len(texts)), options)
-    assert "fewer than two texts: there is no pair to compare" in notes
+    assert "fewer than two texts: no pairs to compare" in notes
 
 
 def test_senseless_options_are_refused() -> None:

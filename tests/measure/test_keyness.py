@@ -252,15 +252,15 @@ def test_what_is_no_phrase_is_named_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "slop.json"
     file.write_text('[\n  "tapestry",\n  ["a, testament [to"],\n\n  ["delve", 3.5]\n]')
     with pytest.raises(
-        InputError, match=r"slop.json, line 5: entry 3 of the list holds 3.5, which is"
+        InputError, match=r"slop.json, line 5: entry 3 of the list is 3.5, which is"
     ):
         read_patterns(str(file))
     file.write_text('["tapestry", null]')
-    with pytest.raises(InputError, match="entry 2 of the list holds null"):
+    with pytest.raises(InputError, match="entry 2 of the list is null"):
         read_patterns(str(file))
     pytest.importorskip("tomllib")
     (tmp_path / "a.toml").write_text('patterns = ["tapestry", 7]')
-    with pytest.raises(InputError, match=r"a.toml: entry 2 of the list holds 7"):
+    with pytest.raises(InputError, match=r"a.toml: entry 2 of the list is 7"):
         read_patterns(str(tmp_path / "a.toml"))
 
 

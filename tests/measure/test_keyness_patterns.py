@@ -188,7 +188,7 @@ def test_an_option_of_the_other_kind_is_refused() -> None:
 def test_a_missing_reference_is_refused_before_texts_are_read(tmp_path: Path) -> None:
     path = tmp_path / "texts.jsonl"
     path.write_text('{"id": "1", "source": "a", "text": "A dog."}\n{"broken\n')
-    with pytest.raises(OptionError, match="reference names one of the sources"):
+    with pytest.raises(OptionError, match="name one of the --by sources with --reference"):
         rote.keyness(path, by="source", of="patterns")
     with pytest.raises(InputError, match="line 2"):
         rote.keyness(path, by="source", of="patterns", reference="a")

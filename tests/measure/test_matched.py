@@ -320,7 +320,7 @@ def test_what_equal_length_leaves_out_for_want_of_words_is_not_tested() -> None:
     short = {"a": texts(*[8] * 3, *[45] * 17), "b": texts(*[60] * 20)}
     result = rote.lexical(short, reference="b", permutations=39, interval=0)
     assert result.notes[0] == (
-        "lexical: no usable equal length for a: more than a tenth of the texts have fewer than 40 "
+        "lexical: no usable equal length for a: more than a tenth of the texts are shorter than 40 "
         "words"
     )
     assert "matched" not in result.tables
@@ -388,7 +388,7 @@ def test_the_table_says_what_a_value_rests_on_and_who_is_left_out(tmp_path: Path
     assert rows["b"]["left_out"] == 0
     (row,) = result.comparisons
     assert row["matched_difference"] == rows["b"]["mean"] - rows["a"]["mean"]
-    assert any("texts left out because they are shorter: a 2" in note for note in result.notes)
+    assert any("shorter texts left out: a 2" in note for note in result.notes)
     moves = result.tables["values"][0]
     assert (moves["moves_with_texts"], moves["moves_with_length"]) == (True, True)
     assert moves["length_sensitive"]

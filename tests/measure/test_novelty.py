@@ -165,7 +165,7 @@ def test_copied_text_is_less_novel_and_the_test_says_so(corpus: Path) -> None:
 def test_texts_that_stand_in_the_corpus_and_short_ones_are_pointed_out(corpus: Path) -> None:
     result = run([OLD, NEW, "Too short"], corpus)
     notes = " ".join(result.by_source["texts"].notes)
-    assert "1 of 3 texts occur in the corpus from their first word to their last" in notes
+    assert "1 of 3 texts occur in the corpus as a whole" in notes
     assert "1 of 3 texts have fewer than 12 words: no 12-gram in them, and no creativity" in notes
     assert run(["Too short"], corpus).by_source["texts"].values["creativity"] is not None
     assert math.isnan(run(["Too short"], corpus).by_source["texts"].values["creativity"])
@@ -198,7 +198,7 @@ def test_what_does_not_compare_is_refused_before_any_text_is_read(
     with pytest.raises(OptionError, match=r"add-layer .*IDX pos` adds it"):
         run([OLD], tmp_path / "IDX")
     assert run([OLD], tmp_path / "IDX", tags="").by_source["texts"].values["longest"] == 18
-    with pytest.raises(OptionError, match="their layers do not compare"):
+    with pytest.raises(OptionError, match="their layers are not comparable"):
         check_reference_corpus(str(tmp_path / "IDX"), ["lower"], "other/1")
     with pytest.raises(OptionError, match="build an index of"):
         check_reference_corpus(str(corpus), ["lower"], "other/1")

@@ -379,7 +379,7 @@ def test_a_placebo_needs_texts_that_can_be_drawn(train: str, tmp_path: Path) -> 
     with pytest.raises(OptionError, match="--train"):
         Options(placebo=train)
     build_index(Path(train), tmp_path / "idx", layers="word")
-    with pytest.raises(OptionError, match="nothing can be drawn"):
+    with pytest.raises(OptionError, match="cannot be sampled"):
         overlapping({"a": varied("a")}, str(tmp_path / "idx"), placebo=train)
 
 

@@ -167,7 +167,7 @@ def test_without_a_reference_there_is_nothing_but_a_note() -> None:
     found = compute({"precision-recall": options}, TEXTS, settings=Settings(by=("source",)))[0]
     for source in found.by_source.values():
         assert all(map(math.isnan, source.values.values()))
-        assert source.notes == ("no reference: name the source to compare with by --reference",)
+        assert source.notes == ("no reference: name the source to compare with, with --reference",)
 
 
 @pytest.mark.usefixtures("pickling_pool")
@@ -207,7 +207,7 @@ def test_words_without_sentence_ends_are_split_for_meaning_alone(fake: FakeEmbed
 def test_unfinished_sentences_are_left_out() -> None:
     cut = [*TEXTS, Document("cut", "The dog ran. The dog and the", {"source": "model"})]
     notes = run(cut, drop_incomplete="last").by_source["model"].notes
-    assert "left out: 1 sentence of texts that are cut off" in notes
+    assert "left out: 1 sentence of truncated texts" in notes
 
 
 def test_a_missing_embedder_is_an_error_that_names_what_works_without(
@@ -226,6 +226,6 @@ def test_the_components_are_those_of_both_samples_together(fake: FakeEmbedder) -
     # All variance lies between the two sources: on its axis they do not touch.
     fake.vector = lambda text: [1.0 if text in MODEL else -1.0, 1e-4 * len(text)]
     found = run(on=("meaning",)).by_source["model"]
-    assert "meaning: 90% of the variance lie in 1 dimension" in found.notes
+    assert "meaning: 90% of the variance is in 1 dimension" in found.notes
     assert found.values["meaning_precision"] == found.values["meaning_recall"] == 0
     assert np.isfinite(found.values["meaning_density"])

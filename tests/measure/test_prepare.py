@@ -88,9 +88,9 @@ def test_a_number_is_read_as_it_is_written(tmp_path: Path) -> None:
     [
         (None, True, "is null"),
         ({"a": "b"}, True, "holds no text but dict"),
-        ([], True, "holds a list of something other than texts"),
-        (["a", 3], True, "holds a list of something other than texts"),
-        (["a", "b"], False, "holds a list, where one text is needed"),
+        ([], True, "contains a list of values that are not texts"),
+        (["a", 3], True, "contains a list of values that are not texts"),
+        (["a", "b"], False, "contains a list where one text is needed"),
     ],
 )
 def test_a_field_that_is_no_text_is_named(

@@ -252,7 +252,7 @@ def test_what_is_wrong_is_said() -> None:
     with pytest.raises(OptionError, match="scores"):
         rote.sameness(answers(), scores=())
     found = rote.sameness([one for one in answers() if one.meta["source"] == "a"], **FAST)
-    assert any("no text of another source" in note for note in found.by_source["a"].notes)
+    assert any("no other source" in note for note in found.by_source["a"].notes)
     many = records({"a": 5, "b": 2})
     found = rote.sameness(many, **FAST, scores=("rouge_l",), max_texts=2)
     assert any("18 texts beyond 2" in note for note in found.by_source["a"].notes)

@@ -285,7 +285,7 @@ def test_fewer_than_two_sentences_have_no_pairs(texts: Points) -> None:
     assert found["vendi"] == 1 if any(texts) else math.isnan(found["vendi"])
     assert all(map(math.isnan, values_of(rows, variant="package").values()))
     notes = semantic.notes(rows, np.arange(len(texts)), Options())
-    assert notes[-1] == "fewer than two sentences: there is no pair to compare"
+    assert notes[-1] == "fewer than two sentences: no pairs to compare"
 
 
 def test_variants_choose_what_is_embedded() -> None:

@@ -165,7 +165,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     (source,) = cut.by_source.values()
     assert source.notes[:2] == (
         "4 sentences drawn at random from 7",
-        "left out: 1 sentence of texts that are cut off",
+        "left out: 1 sentence of truncated texts",
     )
 
 
@@ -187,7 +187,7 @@ def test_fewer_than_two_sentences_are_undefined_with_a_reason(tmp_path: Path) ->
     assert math.isnan(source.values["wl"])
     assert math.isnan(source.values["tree_edit"])
     assert source.values["sentence_length"] == 2
-    assert "fewer than two sentences: there is no pair to compare" in source.notes
+    assert "fewer than two sentences: no pairs to compare" in source.notes
     assert "tree_edit: fewer than two sentences were drawn, so it is undefined" in source.notes
 
 

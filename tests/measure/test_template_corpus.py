@@ -317,7 +317,7 @@ def test_what_stands_in_the_corpus_is_said_and_listed() -> None:
         ("novels", "one", "text 0"),
         ("novels", "one", "text 1"),
     ]
-    assert "novels: 2 of 3 measured texts occur in this corpus themselves" in heard.lines[0]
+    assert "novels: 2 of 3 measured texts occur in this corpus" in heard.lines[0]
 
 
 def test_without_the_words_ids_alone_are_looked_up_and_that_is_said() -> None:
@@ -328,7 +328,7 @@ def test_without_the_words_ids_alone_are_looked_up_and_that_is_said() -> None:
         {"c": index}, rows_of(MODEL, options), comparison_of({"m": [0, 1]}, None, heard), options
     )
     (line,) = heard.lines
-    assert "by their ids alone" in line
+    assert "only by their ids" in line
     assert "rote index add-layer IDX lower" in line
 
 

@@ -30,7 +30,7 @@ def test_texts_of_the_corpus_are_noticed() -> None:
     assert found == {
         0: "runs of 13 words from its beginning, middle and end all occur in the document '1'",
         1: "a document of the same id has the same text",
-        3: "all its words stand together in the document '2'",
+        3: "all its words occur together in the document '2'",
     }
 
 

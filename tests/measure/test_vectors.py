@@ -92,7 +92,7 @@ def test_only_what_is_measured_is_embedded(fake: FakeEmbedder) -> None:
     whole = found(TEXTS, drop="last")
     assert "It ended in the mid" not in fake.asked
     assert whole.unfinished.tolist() == [0, 0, 1, 0, 0]
-    assert everything(whole) == ["left out: 1 sentence of texts that are cut off"]
+    assert everything(whole) == ["left out: 1 sentence of truncated texts"]
     fake.asked.clear()
     groups = {"a": np.array([0, 1, 2]), "b": np.array([3, 4])}
     few = found(TEXTS, work=Work(groups=groups), count=2)
@@ -114,8 +114,8 @@ def test_what_the_model_cannot_read_is_said(fake: FakeEmbedder) -> None:
     french = "Il est dans la maison avec le chat et les enfants, mais elle ne le sait pas."
     vectors = found([french, "The ferry left.", french])
     assert everything(vectors) == [
-        "longer than the model reads, so that the vector stands for the beginning: 2",
-        "2 of 3 texts looked at seem to be French, which the English models do not know",
+        "longer than the model reads, so the vector covers only the beginning: 2",
+        "2 of 3 checked texts appear to be French, which the English models do not cover",
     ]
     assert embedding_notes(vectors, np.array([1]), "sentence") == []
     fake.english = False

@@ -111,7 +111,7 @@ def test_a_run_that_was_killed_goes_on_after_the_last_finished_batch() -> None:
     found = score_all(again, wanted, listening)
     assert sorted(killed.all_asked + again.all_asked) == sorted(one.text for one in wanted)
     assert [len(one.logprobs) for one in found] == list(range(1, 9))
-    assert listening.lines == ["scoring: 3 of 8 were done before"]
+    assert listening.lines == ["scoring: 3 of 8 were already done"]
     assert listening.stages == [("scoring", 5)]
     assert listening.done == 5
 
@@ -167,7 +167,7 @@ def test_a_model_that_leaves_out_an_answer_is_found_out() -> None:
         def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
             return super().score(wanted)[1:]
 
-    with pytest.raises(RoteError, match="2 texts were asked for and 1 answered"):
+    with pytest.raises(RoteError, match="2 texts were requested, but 1 returned"):
         score_all(Lazy(), texts("a", "b"), Silent())
 
 

@@ -285,7 +285,7 @@ def test_the_signature_is_that_of_the_weights(tmp_path: Path) -> None:
         ({"rope_parameters": {"rope_type": "yarn"}}, "yarn"),
         ({"quantization_config": {"bits": 4}}, "quantized"),
         ({"hidden_size": "wide"}, "something else"),
-        ({"num_key_value_heads": 3}, "do not fit together"),
+        ({"num_key_value_heads": 3}, "are inconsistent"),
         ({"vocab_size": 3}, "knows 276 tokens"),
         ({"num_hidden_layers": 3}, "no tensor 'model.layers.2"),
         ({"num_hidden_layers": 1}, "'model.layers.1.self_attn.q_proj.weight' has no place"),

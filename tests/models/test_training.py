@@ -406,7 +406,7 @@ def test_nothing_is_trained_through_a_link(name: str, tmp_path: Path) -> None:
         ("settings", [], "field 'settings': is a list"),
         ("updates", "two", "field 'updates': is a string"),
         ("loss", {"a": 1}, "field 'loss': is an object"),
-        ("loss", ["a"], "field 'loss': or 'validation' holds something else than numbers"),
+        ("loss", ["a"], "field 'loss': or 'validation' contains something other than numbers"),
         ("validation", [[1, 2, 3]], "field 'validation': holds something else than pairs"),
         ("validation", [[1, None]], "field 'loss': or 'validation' holds something else"),
         ("validation", None, "field 'validation': is null"),
@@ -485,7 +485,7 @@ def test_a_pair_that_never_fits_is_an_error(tmp_path: Path) -> None:
         raise RuntimeError("out of memory")
 
     loaded.model.forward = forward
-    with pytest.raises(RoteError, match="one pair alone does not fit"):
+    with pytest.raises(RoteError, match="a single pair does not fit"):
         fitted(tmp_path / "m", loaded)
 
 
@@ -503,7 +503,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         real(path, data)
 
     monkeypatch.setattr(loop, "write_atomically", full)
-    with pytest.raises(InputError, match=r"No space left.*finished work is kept"):
+    with pytest.raises(InputError, match=r"No space left.*finished work is saved"):
         fitted(tmp_path / "m", tiny())
     loaded = tiny()
 

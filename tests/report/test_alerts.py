@@ -30,13 +30,12 @@ def test_few_and_short_texts_are_named_with_their_numbers() -> None:
     )
     kinds = found(study([made]))
     assert kinds["Few texts"] == [
-        "fewer than 10 texts: gpt (8): intervals are rough, and a test that finds nothing has "
-        "little power."
+        "fewer than 10 texts: gpt (8): intervals are rough, and tests have little power."
     ]
     assert kinds["Short texts"] == ["fewer than 40 words on average: gpt (20)."]
     assert kinds["Lengths"] == ["texts differ in length from human: gpt 90 % shorter."]
     assert kinds["Power"] == [
-        "1 of 1 comparison found nothing and had no power to: fewer than 10 independent texts (gpt "
+        "1 of 1 comparison found nothing but lacked power: fewer than 10 independent texts (gpt "
         "has 8)."
     ]
 
@@ -54,11 +53,11 @@ def test_notes_of_tests_and_of_reading_are_there_and_so_is_what_was_left_out() -
     )
     report = replace(
         study([made]),
-        notes=("gpt: 3 of 100 texts are copies",),
+        notes=("gpt: 3 of 100 texts are duplicates",),
         omitted=(Omission("overlap", "no training set"),),
     )
     kinds = found(report)
-    assert kinds["Texts"] == ["gpt: 3 of 100 texts are copies"]
+    assert kinds["Texts"] == ["gpt: 3 of 100 texts are duplicates"]
     assert kinds["Tests"] == ["Not tested against human: too few."]
     assert kinds["Left out"] == ["1 measure."]
     page = report.page()
@@ -68,7 +67,7 @@ def test_notes_of_tests_and_of_reading_are_there_and_so_is_what_was_left_out() -
 
 def test_what_is_circular_is_named() -> None:
     assert found(held(1.0, 0.1))["Circular"] == [
-        "gpt occurs in the corpus itself: no verdict rests on that."
+        "gpt occurs in the corpus itself: no verdict is based on that."
     ]
 
 

@@ -158,7 +158,7 @@ def test_without_a_corpus_fields_and_reference_the_rest_is_measured(texts: Path)
     assert [result.measure for result in study.results] == ["lexical", "templates", "keyness"]
     assert "--reference" in omitted(study)["precision-recall"]
     assert omitted(study)["keyness, in part"].startswith("patterns of grammar: no reference")
-    assert "--reference names" in omitted(study)["keyness, in part"]
+    assert "with --reference" in omitted(study)["keyness, in part"]
     assert "--corpus" in omitted(study)["novelty"]
     assert "'reference'" in omitted(study)["score"]
     assert study.reference is None
@@ -332,7 +332,7 @@ def test_copies_are_noted(folder: Path) -> None:
     rows.append({**rows[0], "id": "again"})
     file = write(folder / "copies.jsonl", rows, "reference", "document")
     study = make_report([file], ReportOptions(measures=("lexical",)), settings=QUICK)
-    assert any("1 of 9 texts are copies" in note for note in study.notes)
+    assert any("1 of 9 texts are duplicates" in note for note in study.notes)
 
 
 def test_test_items_are_measured_by_popularity_alone(folder: Path, corpus: Path) -> None:

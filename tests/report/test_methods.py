@@ -83,7 +83,7 @@ def test_settings_that_change_a_number_are_in_the_text() -> None:
     ]
     said = " ".join(write_methods(study(made)).paragraphs)
     assert "windows of 77 words" in said
-    assert "at most 500 texts of each source, drawn at random" in said
+    assert "up to 500 texts per source, drawn at random" in said
     assert "n = 9" in said
     assert "variant paper" in said
     assert "the neighbour number 3" in said
@@ -109,7 +109,7 @@ def test_intervals_tests_and_corrections_are_told_where_there_are_any() -> None:
     row = {"p": 0.005, "p_corrected": 0.005, "shared_doc_ids": 12, "tested_texts": 24}
     fewer = result("lexical", "x", {"human": (1.0, 0.1), "gpt": (2.0, 0.1)}, {"gpt": row})
     assert (
-        "as many of each source where their numbers differ"
+        "equal numbers per source where they differ"
         in (write_methods(study([fewer])).paragraphs[-1])
     )
     untested = write_methods(study([signed("templates")]))

@@ -179,7 +179,7 @@ def test_a_trace_that_found_nothing_is_a_page_too() -> None:
     index = index_texts(["unrelated"], ("lower", "lemma"))
     found = trace(index, open_corpus(["Nothing to see."]))
     assert "No match is long and unlikely enough" in trace_page(found, "a title")
-    assert "4 words in 1 text; 0 of them (0.00%) lie in a match, in 0 texts" in printed(found)
+    assert "4 words in 1 text; 0 of them (0.00%) are in a match, in 0 texts" in printed(found)
 
 
 def test_what_was_changed_is_marked_and_counted() -> None:

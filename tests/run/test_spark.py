@@ -319,7 +319,9 @@ def test_an_executor_with_another_rote_is_told_so(
     spark: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rote.run.spark.version", lambda: "9.9")
-    with pytest.raises(OptionError, match=r"executor on \S+ has rote .*, and here is rote 9\.9"):
+    with pytest.raises(
+        OptionError, match=r"executor on \S+ has rote .*, and this machine has rote 9\.9"
+    ):
         list(spark.map(square, range(3)))
 
 

@@ -126,7 +126,7 @@ def test_a_file_overrides_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("who,whom\nA,B\n", "line 1: a file of authors begins with the line 'name,author'"),
+        ("who,whom\nA,B\n", "line 1: a file of authors must begin with the line 'name,author'"),
         ("", "line 1"),
         ("name,author\nAnon.,B\n", "line 2, field 'name': 'Anon.' names nobody"),
         ("name,author\nAnn Lee,B\n\nLEE; ANN,C\n", None),

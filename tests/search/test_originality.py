@@ -291,7 +291,7 @@ def test_an_index_without_sentences_is_refused() -> None:
     plain = {name: replace(layer, sentence_ends=None) for name, layer in made.items()}
     with pytest.raises(OptionError, match="where sentences end"):
         find_originals(index_layers(plain))
-    with pytest.raises(OptionError, match="sentences are unknown"):
+    with pytest.raises(OptionError, match="no sentence boundaries"):
         GroundTruth(index_layers(made), "lower", sources_of(index_layers(made))).reach(
             plain["lower"]
         )

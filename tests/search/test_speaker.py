@@ -188,7 +188,7 @@ def test_what_cannot_speak_is_refused(tmp_path: Path) -> None:
     build_index(PARABLE, tmp_path / "tags", layers=("pos",))
     with pytest.raises(OptionError, match=r"rote index add-layer .* lower"):
         open_index_model(str(tmp_path / "tags"))
-    with pytest.raises(OptionError, match="speaks in words"):
+    with pytest.raises(OptionError, match="works on words"):
         open_index_model(f"{tmp_path / 'tags'}#pos")
     with pytest.raises(InputError, match="no index"):
         open_index_model(str(tmp_path / "nowhere"))

@@ -279,7 +279,7 @@ def test_a_model_that_never_has_the_last_word_is_mentioned(tmp_path: Path) -> No
     one = record(LAST, tmp_path)
     assert not evaluate([one] * 19, {"m": Fake(NEXT)}).notes
     [note] = evaluate([one] * 20, {"m": Fake(NEXT)}).notes
-    assert "not one last word" in note
+    assert "no last word" in note
 
 
 def many(tmp_path: Path) -> list[ItemRecord]:
@@ -452,5 +452,5 @@ def test_shots_are_drawn_asked_and_signed(tmp_path: Path) -> None:
     assert dict(result.signature.settings)["shots"] == "2"
     other = rote.evaluate(tmp_path / "t.jsonl", shots=2, seed=5, **given)
     assert other.records[0]["asked"] != result.records[0]["asked"]
-    with pytest.raises(OptionError, match="shots says how many"):
+    with pytest.raises(OptionError, match="set their number with --shots"):
         rote.evaluate(tmp_path / "t.jsonl", **given)

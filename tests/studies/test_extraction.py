@@ -220,7 +220,7 @@ def test_a_model_without_its_distribution_says_so() -> None:
     for plain in (Decoding(1, 1.0), Decoding(1)):
         (one,), (other,) = (score_draws(who, asked, plain, Silent()) for who in (Blind(), MODEL))
         assert one.logprobs.tolist() == other.logprobs.tolist()
-    with pytest.raises(OptionError, match="shows no whole distribution"):
+    with pytest.raises(OptionError, match="does not return the full distribution"):
         score_draws(Blind(), asked, Decoding(1, 0.5), Silent())
 
 
@@ -323,7 +323,7 @@ def test_an_endpoint_without_log_probabilities_is_judged_by_its_draws(tmp_path: 
             rote.memorization(str(path), samples=2, extraction=0.5, **asked)
     # It writes " the end the end" again and again, here as long as what follows.
     assert result.tables["samples"][0]["best"] == pytest.approx((1 + 1 / 4) / 2)
-    assert any("its draws are looked at" in note for note in result.notes)
+    assert any("only its draws are analysed" in note for note in result.notes)
     assert all(
         math.isnan(value) for own in result.by_source.values() for value in own.values.values()
     )

@@ -258,7 +258,7 @@ def test_the_command_names_models_and_refuses_a_place_that_is_not_there(tmp_path
             CliRunner().invoke(command, [*asked, flag, str(tmp_path / "no" / "x.png")]).exception
         )
         assert isinstance(error, OptionError)
-        assert "make it first" in str(error)
+        assert "create it first" in str(error)
 
 
 def _texts(rng: np.random.Generator, count: int, words: Sequence[str]) -> list[str]:
@@ -295,7 +295,7 @@ def test_a_perfect_auc_from_topic_alone_is_called_that() -> None:
     result = memorization(items, {"m": MODEL}, member="member", n=2)
     (row,) = result.tables["topic"]
     assert (row["members"], row["others"], row["auc"]) == (12, 12, 1)
-    assert any("a perfect AUC is that of topic alone here" in note for note in result.notes)
+    assert any("here topic alone gives a perfect AUC" in note for note in result.notes)
     assert "by their words alone" in results_text([result], 140)
     # The same words on both sides: nothing is said of topic.
     alike = _texts(rng, 24, list("abcdef"))

@@ -274,7 +274,7 @@ def test_too_many_short_instances_stop_the_study_and_name_an_n_that_fits() -> No
     result = popularity(items, backend("a b c d"), n=4, max_undefined=1.0)
     assert "9 of 13 items have no score: an instance is shorter than n" in result.notes
     assert math.isnan(result.tables["items"][0]["score"])
-    with pytest.raises(OptionError, match="some texts hold no token at all"):
+    with pytest.raises(OptionError, match="some texts have no tokens"):
         popularity([Item("0", "none", "", ("",), 0)], backend("a"), n=1)
 
 
@@ -316,7 +316,7 @@ def test_edges_that_do_not_rise_are_refused(tmp_path: Path) -> None:
     held = json.loads(path.read_text())
     held["tasks"]["t"]["edges"] = [3, 2, 1, 0, 0, 0, 0, 0, 0]
     path.write_text(json.dumps(held))
-    with pytest.raises(InputError, match="no file of deciles"):
+    with pytest.raises(InputError, match="not a file of deciles"):
         DecileScale.read(path)
 
 
@@ -347,14 +347,14 @@ def test_what_is_not_known_is_said() -> None:
     ]
     result = popularity(items, backend("a b"), n=2)
     notes = " / ".join(result.notes)
-    assert "1 of 2 items have no score: nobody says which option is right" in notes
+    assert "1 of 2 items have no score: no item has a recorded right option" in notes
     assert "no recorded answer: 1 item" in notes
-    assert "more than once in a group (same task and id): 1 item" in notes
+    assert "duplicates within a group (same task and id): 1 item" in notes
     none = popularity(items[:1], backend("a b"), n=2)
     assert all(map(math.isnan, none.by_source["t"].values.values()))
     assert len(none.by_source["t"].notes) == 3
     item = Item("1", "t", "", ("a b",), 0, meta={"acc": 0.5})
-    with pytest.raises(InputError, match="right is true or 1"):
+    with pytest.raises(InputError, match="correct is true or 1"):
         popularity([item], backend("a b"), n=2)
     with pytest.raises(InputError, match="no input"):
         popularity([], backend("a b"))

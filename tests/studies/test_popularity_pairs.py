@@ -239,7 +239,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     broken = Item("1", "t", "a ", ("b",), 0, meta={"asked": ["a"], "loglikelihoods": [-1.0]})
     with pytest.raises(InputError, match="log-likelihood"):
         rote.popularity([broken], corpus=index, n=1, pairs=1)
-    with pytest.raises(OptionError, match="--pairs says"):
+    with pytest.raises(OptionError, match="--pairs takes"):
         Options(corpus="IDX", pairs_within=3)
     with pytest.raises(OptionError):
         Options(corpus="IDX", pairs=0)

@@ -119,6 +119,6 @@ def test_the_joined_table_is_a_result_that_can_be_read_again() -> None:
     assert math.isnan(again.by_source["a"].values["compression.gzip"])
     assert again.by_source["a"].notes == ("no value of compression.gzip",)
     assert again.by_source["a"].intervals["lexical.unique"] == pytest.approx((0.4, 0.6))
-    assert any("is there for" in note for note in again.notes)
+    assert any("exists for" in note for note in again.notes)
     assert again.interval is not None
     assert (again.interval.level, again.interval.method) == (0.95, METHOD)

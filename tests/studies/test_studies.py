@@ -113,9 +113,7 @@ def test_a_constant_column_is_undefined_with_a_reason() -> None:
 def test_missing_values_are_left_out_pair_by_pair_and_said() -> None:
     found = correlated(columns(x=X, y=Y, z=[1.0, 5, math.nan, 2, math.nan]))
     assert [r["n"] for r in found.tables["correlations"]] == [5, 3, 3]
-    assert "lexical.z is there for 3 of 5 sources: pairs with it leave out the others" in (
-        found.notes
-    )
+    assert "lexical.z exists for 3 of 5 sources: its pairs leave out the others" in (found.notes)
 
 
 def test_values_that_are_mostly_chance_are_said() -> None:
@@ -134,7 +132,9 @@ def test_too_few_sources_or_columns_are_refused() -> None:
     with pytest.raises(OptionError, match=r"needs two columns: there is only lexical\.x"):
         correlated(columns(x=X))
     apart = made({name: {"gzip": 1.0} for name in "vwxyz"}, measure="compression")
-    with pytest.raises(OptionError, match=r"no source has two.*lexical, compression.*named alike"):
+    with pytest.raises(
+        OptionError, match=r"no source has two.*lexical, compression.*do the names of sources match"
+    ):
         correlated(columns(x=X), apart)
 
 
@@ -290,7 +290,7 @@ def test_a_factor_that_is_not_there_is_refused() -> None:
     result = swept(m=(0.1, 0.5, 0.2))
     with pytest.raises(UnknownName, match="did you mean 'temperature'"):
         studied(result, "temprature")
-    with pytest.raises(OptionError, match="over names the factor"):
+    with pytest.raises(OptionError, match="over takes the factor"):
         rote.factors(result)
     with pytest.raises(OptionError, match=r"only the level 0\.2: a factor needs two"):
         studied(made({"m|0.2": {"unique": 1.0}}, by=("source", "t")), "t")

@@ -89,7 +89,7 @@ def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
     assert again.tables["models"] == rows
     with pytest.raises(OptionError, match=r"other settings .*pairs"):
         trained(pairs)
-    with pytest.raises(OptionError, match="holds no subset of theta 7"):
+    with pytest.raises(OptionError, match="contains no subset of theta 7"):
         trained(pairs, "other", subset=folder / "limited", theta=7)
 
 
@@ -113,7 +113,7 @@ def test_patience_without_a_validation_split_holds_pairs_out(pairs: Path) -> Non
     (row,) = trained(pairs, "split", **given).tables["models"]
     assert (row["pairs"], row["held_out"]) == (60, 40)
     write_jsonl(only, [pair(0, "train")])
-    with pytest.raises(OptionError, match="one pair alone cannot be trained on and held out"):
+    with pytest.raises(OptionError, match="a single pair cannot be both trained on and held out"):
         trained(only, "none", **given)
 
 
@@ -136,7 +136,7 @@ def test_adapters_are_trained_beside_a_model_and_added_to_it(pairs: Path) -> Non
         output=pairs.parent / "written.jsonl",
     )
     assert written.about["texts"] == 1
-    with pytest.raises(OptionError, match="lora adapts a model that has learned"):
+    with pytest.raises(OptionError, match="lora adapts a trained model"):
         trained(pairs, "none", lora=2)
 
 
@@ -196,7 +196,7 @@ def test_beams_are_refused_where_there_is_no_encoder(tmp_path: Path) -> None:
 
     table = tmp_path / "table.json"
     table.write_text(json.dumps(TABLE))
-    with pytest.raises(OptionError, match="no encoder-decoder"):
+    with pytest.raises(OptionError, match="not an encoder-decoder"):
         rote.generate("start:2", model=f"fake:{table}", beams=2, output=tmp_path / "t.jsonl")
 
 
@@ -333,7 +333,7 @@ def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
     records = [{k: v for k, v in pair(n, "train").items() if k != "split"} for n in range(60)]
     write_jsonl(pairs, records)
     made = study(pairs, theta=("all",), seeds=(0,), sample=None)
-    assert made.notes[0] == "records name no split: tested on 6 pairs, drawn at random and held out"
+    assert made.notes[0] == "records have no split: tested on 6 pairs, drawn at random and held out"
     assert made.tables["sizes"][0]["pairs"] == 60 - 6 - 11  # the placebo is a fifth of the rest
     tested = {
         row["doc_id"]

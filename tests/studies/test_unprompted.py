@@ -103,7 +103,7 @@ def test_texts_that_are_there_need_no_model(tmp_path: Path) -> None:
     same = found(unprompted=["B c D, q", "nothing of it"], model=())
     assert same.tables["recited"][0]["count"] == result.tables["recited"][0]["count"] == 2
     assert not result.by_source
-    with pytest.raises(OptionError, match="who is asked"):
+    with pytest.raises(OptionError, match="no model"):
         found(unprompted=3, model=())
 
 

@@ -364,7 +364,7 @@ def test_only_so_many_jobs_wait(
     held = JobQueue(replace(opened, at_once=0), COMMAND)
     for number in range(3):
         held.start("compare", "t", {"do": "sleep", "number": number})
-    with pytest.raises(Busy, match="3 pieces of work wait"):
+    with pytest.raises(Busy, match="3 jobs are already waiting"):
         held.start("compare", "t", {"do": "sleep", "number": 3})
     held.start("compare", "t", {"do": "sleep", "number": 2})  # the same waits already
     held.stop()

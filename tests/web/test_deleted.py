@@ -70,7 +70,7 @@ def test_a_job_whose_result_was_deleted_says_so_and_can_be_done_again(
     assert (shown["state"], shown["result"]) == ("deleted", None)
     page = client.get(job.address)
     assert page.status_code == 200
-    assert "what came out was deleted" in page.text
+    assert "the result was deleted" in page.text
     assert f"/jobs/{job.id}/again" in page.text
     assert "deleted" in client.get("/jobs").text
     # An old link to the result leads to where it can be made again.
@@ -114,7 +114,7 @@ def test_a_result_that_nothing_made_here_is_said_to_be_gone(
     for address in ("/compare/result/abcdefabcdef", "/templates/kept/abcdefabcdef"):
         page = client.get(address)
         assert page.status_code == 404
-        assert "it was deleted, or lies in another store" in page.text
+        assert "it was deleted, or is in another store" in page.text
 
 
 def test_a_page_that_follows_a_job_hears_no_more_when_it_is_forgotten(

@@ -51,7 +51,7 @@ def test_the_field_with_the_text_is_chosen_and_what_was_read_is_used(
     place = upload(client, "answers.jsonl", UNCLEAR)
     assert place.startswith("/files/answers.jsonl~")
     page = client.get(place).text
-    assert "it is not clear which field holds the text" in page
+    assert "cannot tell which field contains the text" in page
     assert "“Field with the text”" in page
     assert "--" not in page.partition("<main")[2].replace("<!--", "")
     assert page.count('<option value="second">second</option>') == 3
@@ -72,7 +72,7 @@ def test_the_field_with_the_text_is_chosen_and_what_was_read_is_used(
     }
     assert preview_file(opened.file(key)).texts[0] == ("0", "Another one here 0.")
     listed = client.get("/compare").text
-    assert "Say how it is read" in listed
+    assert "Choose how to read it" in listed
     assert listed.count(" disabled") == 3, "neither ticked, nor a corpus, nor training texts"
 
 

@@ -177,7 +177,7 @@ def test_a_disk_that_is_full_in_truth(
         client.post("/api/compare", json=asked),
     ):
         assert answer.status_code == 507
-        assert f"the disk is full: there is no room left in {store}" in answer.text
+        assert f"the disk is full: no space left in {store}" in answer.text
     assert len(client.get("/api/jobs").json()) == 1
     client.post(f"/api/jobs/{first['id']}/cancel")
     assert client.get("/api/jobs").json()[0]["state"] == "cancelled"

@@ -59,12 +59,12 @@ def test_an_index_is_extended_by_the_process_of_a_job(opened: Workspace, texts: 
     try:
         again = ended(jobs, jobs.ask(IndexForm(("texts.jsonl",), into="mine")))
         assert again.state == "done", again.error
-        assert again.remarks[0] == "mine holds all of this already: nothing to add"
+        assert again.remarks[0] == "mine already contains all of this: nothing to add"
         refused = ended(jobs, jobs.ask(IndexForm(("more.jsonl",), into="mine")))
         assert refused.error == (
-            "more.jsonl, line 1, field 'id': the index holds a document with the id 'human-0' "
-            "already. Choose another field with “Field with the id”, or keep what came first with "
-            "“Skip bad records”"
+            "more.jsonl, line 1, field 'id': the index already contains a document with the id "
+            "'human-0'. Choose another field with “Field with the id”, or keep what came first "
+            "with “Skip bad records”"
         )
         job = ended(jobs, jobs.ask(IndexForm(("more.jsonl",), into="mine", skip=True)))
         assert job.state == "done", job.error

@@ -63,7 +63,7 @@ def test_a_process_that_dies_is_noticed(jobs: JobQueue) -> None:
 def test_want_of_memory_is_said(jobs: JobQueue) -> None:
     """The system kills the job's process, or one of its workers."""
     alone = ended(jobs, start(jobs, "be killed"))
-    assert "most often out of memory: take a sample" in str(alone.error)
+    assert "usually out of memory: sample the texts" in str(alone.error)
     worker = ended(jobs, start(jobs, "lose a worker"))
     assert worker.state == "failed"
     assert "a process was killed while counting words" in str(worker.error)
@@ -171,7 +171,7 @@ def test_all_is_cancelled_and_what_has_ended_is_cleared(client: TestClient, tmp_
     assert client.post("/api/jobs/cancel").json() == {"cancelled": 0}
     assert client.post("/api/jobs/clear").json() == {"cleared": 5}
     assert client.post("/jobs/clear").status_code == 303
-    assert "No work was started yet." in client.get("/jobs").text
+    assert "No jobs yet." in client.get("/jobs").text
     assert start(jobs, "finish").id == done.id, "what it made is found again"
 
 

@@ -74,7 +74,7 @@ def test_entries_are_chosen_by_fields_words_and_score(app: TestClient) -> None:
     assert (own["chosen"], {row["source"] for row in own["rows"]}) == (15, {"b"})
     assert app.get("/api/ledger/clean", params={"q": "t7<"}).json()["chosen"] == 1
     assert app.get("/api/ledger/clean", params={"most": 0.5}).json()["chosen"] == 0
-    assert "No entry is like that" in app.get("/ledger/clean?q=nowhere").text
+    assert "No entry matches" in app.get("/ledger/clean?q=nowhere").text
     assert app.get("/ledger/other").status_code == 404
     assert app.get("/ledger/clean?least=x").status_code == 400
     wrong = app.get("/api/ledger/clean?sourc=b")
@@ -105,7 +105,7 @@ def test_what_the_app_makes_has_a_ledger(folder: Path, tmp_path: Path) -> None:
     assert key.startswith("dedup-")
     assert app.get(f"/api/ledger/{key}").json()["entries"] == 2
     assert f"/ledger/{key}" in app.get("/").text
-    with pytest.raises(OptionError, match="no items to look for"):
+    with pytest.raises(OptionError, match="no test items"):
         RunForm("decontaminate", ("clean",)).check(opened)
 
 
@@ -133,7 +133,7 @@ def test_work_that_was_done_is_done_again(folder: Path, tmp_path: Path) -> None:
     reporter = PipeReporter(lambda told: said.append(told.get("say", "")))
     places = [run_job("run", settings, opened, reporter) for _ in range(2)]
     assert places[0] == places[1]
-    assert any("holds this already" in line for line in said)
+    assert any("already contains this" in line for line in said)
     assert "/ledger/dedup-" in app.get(places[0]).text
     rows = app.get(f"{places[0]}/values.csv").text.splitlines()
     assert rows[0].startswith("table,")

@@ -152,7 +152,7 @@ def test_documents_of_an_index_are_known_by_their_ids_alone(
     with pytest.raises(InputError, match="in another file"):
         build_index([same.files["cats"], same.files["dogs"]], tmp_path / "one", layers=("lower",))
     build_index([same.files["cats"]], tmp_path / "two", layers=("lower",))
-    with pytest.raises(InputError, match="the index holds a document with the id"):
+    with pytest.raises(InputError, match="the index already contains a document with the id"):
         add_to_index(tmp_path / "two", open_corpus([same.files["dogs"]]))
 
 
@@ -163,7 +163,7 @@ def test_a_result_that_does_not_know_the_file_shows_no_text_for_another(
     files = {key: str(same.files[key]) for key in ("cats", "dogs")}
     id = History(same.store).add([made()], title="old", files=files)
     page = app.get(f"/compare/result/{id}/text", params={"source": "human", "text": "1"}).text
-    assert "several of these files hold a text with the id" in page
+    assert "several of these files contain a text with the id" in page
     assert "Number" not in page
     id = History(same.store).add([made(seed="1")], title="old", files={"cats": files["cats"]})
     page = app.get(f"/compare/result/{id}/text", params={"source": "human", "text": "1"}).text

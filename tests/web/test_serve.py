@@ -151,7 +151,7 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
             assert process.stderr is not None
             lines = [process.stderr.readline() for _ in range(3)]
             assert "results.json is in the history" in lines[0]
-            assert f"port {port} is taken" in lines[1]
+            assert f"port {port} is in use" in lines[1]
             address = lines[2].split()[-1]
             assert "?token=" in address
             own, token = address.split("?token=")

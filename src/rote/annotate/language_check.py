@@ -182,8 +182,8 @@ def remarks(counts: Counter[str]) -> list[str]:
     """Lines for a person, the most frequent first; mostly none."""
     total = sum(counts.values())
     return [
-        f"{count:,} of {total:,} texts looked at seem to be {what}, "
-        "which the English models do not know"
+        f"{count:,} of {total:,} checked texts appear to be {what}, which the English models do "
+        "not cover"
         for what, count in counts.most_common()
         if what
     ]

@@ -83,7 +83,7 @@ def from_arrays(
         heads = heads.astype(np.int32)
         inside = (heads >= -1).all() and (heads < len(heads)).all()
         if not inside or len(heads) != len(layers["word"].ids):
-            raise ValueError("a head stands outside of the words")
+            raise ValueError("a head is outside the words")
     trees = {name: _layer(name, f"{name}.", arrays) for name in about["trees"]}
     for layer in (*layers.values(), *trees.values()):
         _check_layer(layer, documents)
@@ -159,8 +159,8 @@ NOTHING = Batch([], "", "", [], [])
 _NAME = re.compile(rf"\d{{6}}-[0-9a-f-]+{re.escape(ENDING)}")
 _DEEPEST = DEEPEST - 10
 """Levels of a field: pieces and indexes hold it a few levels down, and are to be read again."""
-_RESTORE = "Make it again, or restore a copy"
-RESUME_NOTE = "Pieces that are annotated are kept: the same command goes on with the next"
+_RESTORE = "Create it again, or restore a copy"
+RESUME_NOTE = "Annotated pieces are saved: run the same command to continue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, An
             f"an annotated piece cannot be read ({error.strerror})",
             file=str(place),
             remedy="Run the command that made it (`rote annotate` for a store) with the same "
-            "input again: it makes what is missing",
+            "input again: it creates what is missing",
         ) from None
     arrays, about = unpack(data, str(place))
     try:
@@ -380,9 +380,10 @@ def _plain_meta(document: Document) -> dict[str, Any]:
 def _plain(value: Any, document: Document, field: str, level: int = 0) -> Any:
     if level > _DEEPEST:
         problem = (
-            f"document '{document.id}' holds lists or objects more than {_DEEPEST} levels deep"
+            f"document '{document.id}' holds lists or objects nested more than {_DEEPEST} levels "
+            "deep"
         )
-        raise InputError(problem, field=field, remedy="Leave such fields out of the input")
+        raise InputError(problem, field=field, remedy="Remove such fields from the input")
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, Integral):

@@ -63,10 +63,9 @@ class Store:
         return map(self.piece, self.files)
 
 
-_AGAIN = "Run `rote annotate` with the same input again: it makes what is missing"
+_AGAIN = "Run `rote annotate` with the same input again: it creates what is missing"
 _REMOVE = (
-    "Remove this file, and run `rote annotate` with the same input again: pieces that are whole "
-    "are kept"
+    "Remove this file, and run `rote annotate` with the same input again: complete pieces are kept"
 )
 
 
@@ -93,7 +92,9 @@ def open_store(path: Path) -> Store:
     for number, file in enumerate(files):
         # A stranger's manifest must not lead out of the folder.
         if not is_piece(file):
-            raise manifest.error(f"files[{number}]", f"is {file!r}, which is no name of a piece")
+            raise manifest.error(
+                f"files[{number}]", f"is {file!r}, which is not the name of a piece"
+            )
     # The same documents under another number would count twice.
     manifest.check_once((file.partition("-")[2] for file in files), "files")
     return Store(
@@ -179,8 +180,8 @@ def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> No
     if there.signature != annotator.signature or set(there.layers) != set(layers):
         raise OptionError(
             f"{path} was made by {there.signature} with the layers {', '.join(there.layers)}; "
-            f"now asked for: {annotator.signature} with {', '.join(layers)}. Layers of different "
-            "annotators are not mixed: choose another folder"
+            f"requested: {annotator.signature} with {', '.join(layers)}. Layers of different "
+            "annotators cannot be mixed: choose another folder"
         )
 
 

@@ -113,7 +113,7 @@ def breadth_first(parents: Ids, sentences: NDArray[np.integer]) -> NDArray[np.in
         levels.append(level)
     walk = np.concatenate(levels)
     if len(walk) != len(parents):
-        raise ValueError("the heads form a circle, so they are no trees")
+        raise ValueError("the heads form a cycle, so they are not trees")
     return walk[np.argsort(sentences[walk], kind="stable")]
 
 

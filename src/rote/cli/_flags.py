@@ -54,7 +54,7 @@ class SectionedCommand(click.Command):
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            help="Show all options, and more about the command.",
+            help="Show all options and the full description.",
             callback=self._show_all,
         )
         *params, usual = super().get_params(ctx)

@@ -132,7 +132,7 @@ class UseOptions:
 
     SECTION: ClassVar[str] = "Index"
     memory: int = option(BuildOptions().memory, "Memory that may be used", size=True)
-    jobs: int = option(1, "How many cores to use; results do not depend on it")
+    jobs: int = option(1, "Number of cores; results do not depend on it")
     engine: str | None = engine_option()
 
 

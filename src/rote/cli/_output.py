@@ -60,7 +60,7 @@ def check_places(params: Sequence[click.Parameter], parsed: Mapping[str, Any]) -
         for place, name in read:
             if _written_over(target, place, writes):
                 raise OptionError(
-                    f"{flag} {target} would write over what is read ({name}): name another place"
+                    f"{flag} {target} would overwrite the input ({name}): choose another file"
                 )
         if other_flag := key_by_path.get(target.resolve()):
             both = f"{other_flag} and {flag}"
@@ -122,7 +122,7 @@ def _check_ending(target: Path, flag: str, writes: Any) -> None:
     ending = target.suffix.lower()
     if writes in (FOLDER, NAMES):
         if ending in _FILES and not target.is_dir():
-            raise OptionError(f"{flag} names a folder, and {target} looks like a file")
+            raise OptionError(f"{flag} takes a folder, but {target} looks like a file")
     elif writes not in (RESULT, REPORT) and ending not in writes and (ending or writes != LINES):
         raise OptionError(f"{flag} {target}: end in one of {', '.join(writes)}")
 
@@ -143,12 +143,14 @@ class Output:
     SHARED: ClassVar[bool] = True
     ENDINGS: ClassVar[Mapping[str, str]] = _ENDINGS
     json: bool = option(False, "Print JSON, unrounded", common=True)
-    csv: bool = option(False, "Print CSV, unrounded: every table, named in the first column")
+    csv: bool = option(
+        False, "Print all tables as unrounded CSV, with the table's name in the first column"
+    )
     latex: bool = option(False, "Print LaTeX tables")
     md: bool = option(False, "Print Markdown tables")
     output: Path | None = option(
         None,
-        "Write there: .json, .csv, .tex, .md or .txt; - is standard output",
+        "Write the result to this file: .json, .csv, .tex, .md or .txt; - is standard output",
         short="-o",
         metavar="FILE",
         writes="result",
@@ -179,7 +181,7 @@ class Output:
             raise OptionError(f"{self.output}: results are not written as {ending}; {known_ones}")
         if chosen and chosen[0] != form:
             both = f"--{chosen[0]} and the ending of {self.output}"
-            raise OptionError(f"{both} disagree: leave out one of them")
+            raise OptionError(f"{both} contradict each other: leave one out")
         return form
 
 
@@ -189,7 +191,7 @@ class OutputOptions(Output):
 
     figure: Path | None = option(
         None,
-        "Also draw the values, or the panel (.png, .svg, .html, .json)",
+        "Also draw a figure of the values, or the panel (.png, .svg, .html, .json)",
         metavar="FILE",
         writes=FIGURES,
     )
@@ -198,8 +200,8 @@ class OutputOptions(Output):
     )
     across: str | None = option(
         None,
-        "Two-way tables alone: the values of this grouping field side by side, the others down; "
-        "also as a page: -o FILE.html",
+        "Print only two-way tables: the values of this grouping field as columns, the others as "
+        "rows; as a page: -o FILE.html",
         metavar="FIELD",
     )
 
@@ -211,14 +213,14 @@ class PanelOutput(OutputOptions):
     ENDINGS: ClassVar[Mapping[str, str]] = {**Output.ENDINGS, ".parquet": "parquet"}
     output: Path | None = option(
         None,
-        "Write there: .json, .csv, .tex, .md, .txt, or all values as one table: .parquet; - is "
-        "standard output",
+        "Write the result to this file: .json, .csv, .tex, .md, .txt, or all values as one table: "
+        ".parquet; - is standard output",
         short="-o",
         metavar="FILE",
         writes="result",
         common=True,
     )
-    all: bool = option(False, "Print all values, not the verdicts alone")
+    all: bool = option(False, "Print all values, not only the verdicts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ class Gate:
     SHARED: ClassVar[bool] = True
     fail_above: tuple[str, ...] = option(
         (),
-        "Exit with status 1 if a value of any source is larger: contaminated=0",
+        "Exit with status 1 if any source exceeds this value: contaminated=0",
         metavar="VALUE=NUMBER",
     )
 
@@ -421,7 +423,7 @@ def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = Fals
     if output.figures:
         charts = draw_panel_figures(results) if panel else draw_figures(results[0])
         if not charts:
-            raise OptionError("nothing to draw: no value is defined")
+            raise OptionError("nothing to plot: no value is defined")
         if output.figure:
             save_figure(next(iter(charts.values())), output.figure)
         output.figures.mkdir(parents=True, exist_ok=True)

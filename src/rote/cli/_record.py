@@ -136,7 +136,7 @@ def _command(
             across = getattr(output, "across", None)
             form = output.form(page=further.page or bool(options.get("highlight") or across))
             if across and form in ("json", "parquet"):
-                why = "--across lays out tables: JSON and Parquet hold all values anyway"
+                why = "--across formats tables only: JSON and Parquet always contain all values"
                 raise OptionError(why)
             if across and (by := options.get("by")) and across not in by:
                 raise OptionError(f"--across names a field of --by ({', '.join(by)}), not {across}")
@@ -172,7 +172,7 @@ def _with_lines(options: dict[str, Any]) -> dict[str, Any]:
     if "write" not in options or target is None or target.suffix not in LINES:
         return options
     if write_target is not None:
-        raise OptionError(f"records go to one file, {write_target} or {target}")
+        raise OptionError(f"records can go to only one file: {write_target} or {target}")
     return {**options, "output": None, "write": target}
 
 
@@ -201,11 +201,11 @@ def _refuse_half(metric: Metric, parsed: Mapping[str, Any]) -> None:
         if not field.metadata.get("needed") or parsed.get(field.name):
             continue
         if field.name == "model":
-            raise OptionError(f"{metric.name} asks a language model: --model names one")
+            raise OptionError(f"{metric.name} needs a language model: name one with --model")
         raise OptionError(
-            f"{metric.name} holds the texts against a corpus: --{field.name} names an index, or a "
+            f"{metric.name} compares the texts with a corpus: --{field.name} takes an index or a "
             "file of texts"
         )
     if not (metric.tested or metric.alone or parsed.get("reference")):
-        hint = "--reference names one of the sources that --by tells apart"
+        hint = "name one of the --by sources with --reference"
         raise OptionError(f"{metric.name} compares with a reference: {hint}")

@@ -65,7 +65,7 @@ class TargetOptions:
     SECTION: ClassVar[str] = "Index"
     output: Path | None = option(
         None,
-        "The index's folder  [default: rote-index; from Python, the index is made in memory]",
+        "Folder of the index  [default: rote-index; from Python, the index is built in memory]",
         short="-o",
         metavar="IDX",
         writes="folder",
@@ -87,7 +87,9 @@ def index(
         work = partial(build_index, source, target.output, options, reporter)
         return changed(target.output, work)
     if not isinstance(source, Corpus):
-        raise OptionError(f"{source.path} is a store: --output names the index that is built of it")
+        raise OptionError(
+            f"{source.path} is a store: name the index to build from it with --output"
+        )
     return index_corpus(source, options, reporter)
 
 
@@ -249,7 +251,7 @@ class RemoveOptions:
         None, "Also the ids in this file, one per line; - is standard input", metavar="FILE"
     )
     missing: Literal["stop", "skip"] = option(
-        "stop", "An id that the index does not hold: remove nothing, or remove the others"
+        "stop", "If the index does not contain an id: remove nothing, or remove the others"
     )
 
 
@@ -495,23 +497,22 @@ class OriginalsOptions:
 
     SECTION: ClassVar[str] = "What is original"
     layer: str = option("lower", "Layer in which fragments are compared")
-    relax: int = option(1, "How many sources an original fragment may have")
+    relax: int = option(1, "Maximum number of sources of an original fragment")
     variant: Literal["exact", "paper"] = option(
         "exact", "The definition, or Algorithm 1 of Brooks and Youssef (2021) as printed"
     )
     document_field: str | None = option(
-        None, "Records that agree in this field are parts of one document", metavar="FIELD"
+        None, "Field that groups records into documents", metavar="FIELD"
     )
     authors: Path | None = option(
         None,
-        "CSV file with the columns name and author: who a name is, where rote takes the wrong "
-        "names for one author",
+        "CSV file with the columns name and author, to correct which names count as one author",
         metavar="FILE",
     )
     write: Path | None = option(
         None, "Write all original fragments there", metavar="FILE", writes=LINES
     )
-    shortest: bool = option(False, "Of fragments, only those that hold no other original one")
+    shortest: bool = option(False, "Only fragments that contain no other original one")
 
 
 def index_originals(

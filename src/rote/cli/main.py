@@ -100,7 +100,9 @@ def _meant_to_write(error: RoteError, arguments: Sequence[str]) -> str:
     if not flags or not file or os.path.exists(file):
         return ""
     stop = "" if str(error).endswith("?") else "."
-    return f"{stop} {flags[0]} takes no file: to write the result there, use -o {file} or > {file}"
+    return (
+        f"{stop} {flags[0]} takes no file: to write the result to a file, use -o {file} or > {file}"
+    )
 
 
 def main() -> None:
@@ -122,7 +124,7 @@ def main() -> None:
         click.echo(f"error: {error}{_meant_to_write(error, sys.argv)}", err=True)
         sys.exit(2)
     except MemoryError:
-        click.echo("error: memory ran out. Take a sample of the texts, or fewer measures", err=True)
+        click.echo("error: out of memory. Sample the texts, or choose fewer measures", err=True)
         sys.exit(2)
     except BrokenPipeError:
         raise  # whoever read the output has had enough: that is no error of ours

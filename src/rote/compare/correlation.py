@@ -291,7 +291,7 @@ def _no_interval(r: float, rho: float, sources: int) -> str | None:
     if sources < MIN_FOR_INTERVAL:
         return f"{several(sources, 'source')}: an interval needs {MIN_FOR_INTERVAL}"
     perfect = [name for name, x in (("Pearson", r), ("Spearman", rho)) if 1 - abs(x) < 1e-12]
-    return f"no interval of a perfect correlation ({', '.join(perfect)})" if perfect else None
+    return f"a perfect correlation has no interval ({', '.join(perfect)})" if perfect else None
 
 
 MAX_ARRANGEMENTS = 50_000
@@ -374,5 +374,5 @@ def _spread(sums: Floats) -> Floats:
 
 def _reason(judges: int, things: int) -> str:
     if judges < 2:
-        return "an order can only be stable over at least two levels"
+        return "the stability of an order needs at least two levels"
     return "fewer than two sources" if things < 2 else "all sources are equal in every level"

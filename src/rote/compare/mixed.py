@@ -152,7 +152,7 @@ class MixedModel:
         else:
             raise NoFit("the mixed model did not converge")
         if best.max() > _LARGEST / 10:
-            raise NoFit("nothing is left beside the random effects: each explains every text")
+            raise NoFit("no residual variance is left: the random effects explain every text")
         best[best < _NOTHING] = 0.0
         return best
 
@@ -277,7 +277,7 @@ def _number_levels(name: str, levels: Sequence[Hashable], size: int) -> Integers
         raise NoFit(f"the random effect {name} has a single level: a variance needs two")
     if len(numbers) == size:
         raise NoFit(
-            f"the random effect {name} has a level for every text: it cannot be told from what is "
-            "left over"
+            f"the random effect {name} has one level per text, so it cannot be separated from the "
+            "residual"
         )
     return np.array(by_text, np.int64)

@@ -160,8 +160,8 @@ class Margin:
             size = math.nan
         if not 0 < size < math.inf:
             raise OptionError(
-                f"a margin is a share of the reference's value, such as 5%, or a number above 0 in "
-                f"units of the value, not '{text}'"
+                "a margin is a percentage of the reference's value, such as 5%, or a number above "
+                f"0 in the value's units, not '{text}'"
             )
         share = text.strip().endswith("%")
         return cls(size / 100 if share else size, share)

@@ -246,7 +246,7 @@ def tested_texts_note(tested: int, every: int) -> list[str]:
     """What a list says whose p-values are those of fewer texts than it shows."""
     if tested == every:
         return []
-    chosen = "as many from both sources of each doc_id or --cluster"
+    chosen = "equal numbers from both sources for each doc_id or --cluster"
     return [f"p rests on {tested:,} of {every:,} texts: {chosen}"]
 
 

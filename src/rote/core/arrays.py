@@ -28,7 +28,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 ENDING = ".npz.zst"
-_RESTORE = "Make it again, or restore a copy"
+_RESTORE = "Create it again, or restore a copy"
 Arrays: TypeAlias = dict[str, Any]
 
 

@@ -92,7 +92,7 @@ class DiskCache:
         self.__exit__()
         self._file = None
         where = folder() / self._what
-        self._reporter.say(f"{self._what} are not kept on disk: {where} cannot be used ({error})")
+        self._reporter.say(f"{self._what} are not stored on disk: {where} cannot be used ({error})")
 
 
 def _readable(name: str) -> str:

@@ -87,7 +87,7 @@ def naming(path: Path) -> Iterator[None]:
 def check_parent(path: Path) -> None:
     """Refuse a place that cannot be written to because its folder is not there."""
     if not path.parent.is_dir():
-        raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+        raise OptionError(f"{path}: the folder {path.parent} does not exist; create it first")
 
 
 def beside(path: Path) -> Path:

@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 
 _BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
-_KEPT = "What was answered is kept: the same command goes on from there"
+_KEPT = "Answers are saved: run the same command to continue"
 _SHOWN = 500
 """Characters of an error's text that are shown."""
 _AGAIN = 60.0
@@ -127,7 +127,7 @@ class Client:
             self._parts = SplitResult("", "", "", "", "")
         if self._parts.scheme not in ("http", "https") or not self.host:
             example = f"http://localhost:8000/v1 would be one. {self.remedy}".rstrip()
-            raise OptionError(f"'{self.url}' is no web address with a valid port: {example}")
+            raise OptionError(f"'{self.url}' is not a web address with a valid port: {example}")
 
     @property
     def secure(self) -> bool:
@@ -189,7 +189,7 @@ class Client:
         for attempt in count(1):
             self.pace.wait(self._over.wait)
             if self._over.is_set():
-                raise _NotAsked(f"{where}: not asked, since another request has failed")
+                raise _NotAsked(f"{where}: not sent because another request failed")
             retry_after: float | None = None
             try:
                 status, headers, answer = self._send(path, data)
@@ -197,7 +197,7 @@ class Client:
                 reason = error.verify_message
                 raise RoteError(f"{where}: its certificate is not valid ({reason})") from None
             except TimeoutError:
-                trouble, most = "there is no answer in time", self.patience.slow
+                trouble, most = "timed out", self.patience.slow
             except (OSError, http.client.HTTPException, UnicodeError) as error:
                 trouble, most = (
                     f"cannot be reached ({_failure_reason(error)})",

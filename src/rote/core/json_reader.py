@@ -25,7 +25,7 @@ LARGEST = 512 * 2**20
 DEEPEST = 200
 """Levels of lists and objects. Python's own limit lies at about 1,000 calls, and whoever walks
 through a value needs some for each level."""
-TOO_DEEP = f"lists and objects nest more than {DEEPEST} levels deep"
+TOO_DEEP = f"lists and objects are nested more than {DEEPEST} levels deep"
 _LARGEST_COUNT = 2**63 - 1
 _SHOWN = 80
 
@@ -88,7 +88,7 @@ def problem_of(error: ValueError | RecursionError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return error.msg
     if isinstance(error, UnicodeDecodeError):
-        return f"it is no text in UTF-8: byte {error.start:,}"
+        return f"it is not valid UTF-8 text: byte {error.start:,}"
     if isinstance(error, _Loose):
         return str(error)
     return "a number has too many digits"  # Python bounds the time that reading one takes
@@ -127,7 +127,7 @@ def read_json(
         size = os.fstat(file.fileno()).st_size
         data = file.read(largest + 1) if size <= largest else b""
     if max(size, len(data)) > largest:
-        problem = f"is larger than what is read as JSON ({largest:,} bytes)"
+        problem = f"exceeds the limit for JSON ({largest:,} bytes)"
         raise InputError(problem, file=str(path), remedy=remedy)
     return parse_json(data, str(path), remedy=remedy, strict=strict)
 
@@ -172,7 +172,7 @@ class JsonObject:
     3
     >>> JsonObject.of({"size": -3}, "a.json").count("size")
     Traceback (most recent call last):
-    rote.core.errors.InputError: a.json, field 'size': is -3, not a whole number from 0 on
+    rote.core.errors.InputError: a.json, field 'size': is -3, not a whole number of at least 0
     """
 
     values: Mapping[str, Any]
@@ -212,7 +212,7 @@ class JsonObject:
         value = self.get(name)
         if type(value) is not int or not 0 <= value <= _LARGEST_COUNT:
             described = value if type(value) is int and abs(value) < 1e20 else kind_of(value)
-            raise self.error(name, f"is {described}, not a whole number from 0 on")
+            raise self.error(name, f"is {described}, not a whole number of at least 0")
         return value
 
     def number(self, name: str) -> float:
@@ -271,7 +271,7 @@ class JsonObject:
         allowed = list(names)
         for place, name in enumerate(allowed):
             if name in ("", ".", "..") or any(sign in name for sign in "/\\\0"):
-                problem = f"is {shortened(name)}, which names nothing in this folder"
+                problem = f"is {shortened(name)}, which is not in this folder"
                 raise self.error(f"{field}[{place}]{inner}", problem)
         self.check_once(allowed, field, inner)
 
@@ -305,12 +305,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Loose(f"the name {twice!r} stands twice in one object")
+        raise _Loose(f"the name {twice!r} occurs twice in one object")
     return values
 
 
 def _refuse_constant(name: str) -> None:
-    raise _Loose(f"{name} is no number of JSON")
+    raise _Loose(f"{name} is not a JSON number")
 
 
 _KINDS = {

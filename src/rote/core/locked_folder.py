@@ -44,7 +44,7 @@ def make_folder(path: Path, what: str, is_ours: Callable[[Path], bool]) -> None:
         entries = path.iterdir() if path.is_dir() else ()
         if others := sorted(entry.name for entry in entries if not is_ours(entry)):
             raise OptionError(
-                f"{path} is a folder with other things in it ({others[0]}): choose a new one"
+                f"{path} is a folder with other files in it ({others[0]}): choose a new one"
             )
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -60,8 +60,8 @@ def refuse_links(places: Iterable[Path]) -> None:
     for place in places:
         if place.is_symlink():
             raise OptionError(
-                f"{place} is a link to {os.readlink(place)}, and to write here would change what "
-                "it leads to: put a file or folder of its own in its place, or remove the link"
+                f"{place} is a link to {os.readlink(place)}, and writing here would change its "
+                "target: replace the link with a file or folder, or remove it"
             )
 
 
@@ -97,9 +97,9 @@ def os_error_messages(path: Path, what: str) -> Iterator[None]:
         elif error.errno in _FORBIDDEN:
             remedy = "Make the folder writable"
         raise InputError(
-            f"{problem}; what {what} held before is untouched",
+            f"{problem}; the previous content of {what} is unchanged",
             file=str(path),
-            remedy=f"{remedy}, then run the same command again: finished work is kept",
+            remedy=f"{remedy}, then run the same command again: finished work is saved",
         ) from error
 
 
@@ -127,14 +127,14 @@ def locked(path: Path, command: str) -> Iterator[None]:
     try:
         if not _is_lock(handle):
             raise OptionError(
-                f"{path / LOCK} is not the lock of a folder that rote writes, and would be "
-                "overwritten: move it away, or choose another folder"
+                f"{path / LOCK} is not a rote lock file and would be overwritten: move it, or "
+                "choose another folder"
             )
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise OptionError(
-                f"{path} is being written by {_holder(handle)}: wait for it to end, or end it, "
+                f"{path} is being written by {_holder(handle)}: wait until it ends or stop it, "
                 "then run this command again"
             ) from None
         _sign(handle, command)

@@ -508,8 +508,8 @@ def engine_option() -> Any:
     """Where work is done that is not left to `jobs`; no value depends on it."""
     return option(
         None,
-        "Where the work is done, if not on this machine's cores: spark (as spark-submit configures "
-        "it), spark:MASTER; or here, serial or processes; results do not depend on it",
+        "Where to run: spark (as configured by spark-submit), spark:MASTER, or locally serial or "
+        "processes; results do not depend on it",
         metavar="NAME",
         form=False,
         common=False,

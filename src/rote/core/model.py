@@ -71,16 +71,18 @@ class Decoding:
     """How the next token is chosen."""
 
     max_tokens: int = option(128, "Tokens to generate at most")
-    temperature: float = option(0.0, "Sampling temperature; 0 takes the likeliest token (greedy)")
-    top_p: float = option(1.0, "Sample from the likeliest tokens that hold this share")
-    top_k: int = option(0, "Sample from this many likeliest tokens; 0: all")
+    temperature: float = option(0.0, "Sampling temperature; 0: greedy decoding")
+    top_p: float = option(
+        1.0, "Nucleus sampling: draw from the likeliest tokens with this probability mass"
+    )
+    top_k: int = option(0, "Top-k sampling: draw from this many likeliest tokens; 0: all")
     constraint: float = option(
         0.0,
         "Constraining factor c (GOT): with probability 1/c the likeliest token, otherwise a "
-        "weighted draw; 0: none",
+        "sampled one; 0: none",
     )
     stop: tuple[str, ...] = option((), "End before one of these strings")
-    beams: int = option(1, "Beams of a search for the likeliest text (encoder-decoders)")
+    beams: int = option(1, "Beam search with this many beams (encoder-decoders)")
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -94,13 +96,13 @@ class Decoding:
         if self.constraint and not 1 <= self.constraint < math.inf:
             raise OptionError(f"the constraining factor must be at least 1, not {self.constraint}")
         if "" in self.stop:
-            raise OptionError("an empty string to stop before would end every text at once")
+            raise OptionError("an empty stop string would end every text at once")
         if self.beams < 1:
             raise OptionError(f"beams must be at least 1, not {self.beams}")
         if self.beams > 1 and self.temperature:
-            raise OptionError("a beam search draws nothing: leave out --temperature or --beams")
+            raise OptionError("beam search does not sample: leave out --temperature or --beams")
         if self.constraint and not self.temperature:
-            raise OptionError("a constraining factor mixes in draws: set a temperature, such as 1")
+            raise OptionError("a constraining factor needs sampling: set a temperature, such as 1")
 
     @property
     def sampled(self) -> bool:
@@ -145,7 +147,7 @@ def read_messages(turns: Any, name: str) -> tuple[Message, ...]:
     """The field `messages` of a record, checked: [{"role": ..., "content": ...}, ...]; a content in
     parts is the text of those."""
     if not isinstance(turns, (list, tuple)) or not turns:
-        raise InputError(f"the messages of '{name}' are no list of turns", field="messages")
+        raise InputError(f"the messages of '{name}' are not a list of turns", field="messages")
     messages = []
     for number, turn in enumerate(turns, 1):
         role, content = (
@@ -156,7 +158,7 @@ def read_messages(turns: Any, name: str) -> tuple[Message, ...]:
             content = "".join(parts) if all(isinstance(part, str) for part in parts) else None
         if role not in _ROLES or not isinstance(content, str):
             raise InputError(
-                f"turn {number} of '{name}' is not a role and a content of text",
+                f"turn {number} of '{name}' needs a role and a text content",
                 field="messages",
                 remedy=f'Write {{"role": "user", "content": "..."}}; roles are {", ".join(_ROLES)}',
             )

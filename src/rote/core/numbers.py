@@ -84,7 +84,7 @@ def parse_memory(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     size = int(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
     if not size:
-        raise OptionError(f"'{text}' is no amount of memory: write 512M or 4G")
+        raise OptionError(f"'{text}' is not an amount of memory: write 512M or 4G")
     return size
 
 

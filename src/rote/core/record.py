@@ -30,11 +30,10 @@ SECTIONS: tuple[Section, ...] = get_args(Section)
 Takes: TypeAlias = Literal["texts", "items", "results", "index", "prompts"]
 Options = TypeVar("Options")
 _LACKS = {
-    "reference": "no reference: --reference names the source that the others are compared with",
-    "corpus": "no corpus: --corpus names an index of texts that the texts may repeat",
-    "train": "no training set: --train names an index, or files, of the texts that were learned "
-    "from",
-    "model": "no model: --model names those that are asked",
+    "reference": "no reference: name the source to compare with, with --reference",
+    "corpus": "no corpus: name an index of texts that these may repeat, with --corpus",
+    "train": "no training set: name an index or files of the training texts with --train",
+    "model": "no model: name one or more with --model",
 }
 LINES = (".jsonl", ".ndjson")
 """Endings of files that hold a record in each line, for `option(writes=...)`."""
@@ -120,8 +119,8 @@ class ReportContext:
         if self.cluster == "doc_id":
             return self.lacks_fields("doc_id")
         return (
-            f"texts with the same '{self.cluster}' (--cluster) need not answer one prompt; "
-            "--measures names this one if they do"
+            f"texts with the same '{self.cluster}' (--cluster) need not answer one prompt; if they "
+            "do, name this measure with --measures"
         )
 
 

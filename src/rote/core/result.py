@@ -336,7 +336,7 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-_REMEDY = "Give what a measure wrote with --json, or with -o and a name that ends in .json"
+_REMEDY = "Give a file that a measure wrote with --json or -o FILE.json"
 RESULT_FILE = "result.json"
 """Where a folder that a command made keeps what it found."""
 _ROWS = 1_000
@@ -367,20 +367,20 @@ def read_results(path: Path, *, tables: bool = False) -> list[Result]:
 def results_in(data: Any, file: str, *, tables: bool = False) -> list[Result]:
     """The results that the JSON of a file holds."""
     if not isinstance(data, Mapping):
-        _refuse(file, f"is no result: it holds {kind_of(data)}, not an object")
+        _refuse(file, f"is not a result: it contains {kind_of(data)}, not an object")
     if "schema" not in data:
-        _refuse(file, "is no result: it has no 'schema'")
+        _refuse(file, "is not a result: it has no 'schema'")
     if data["schema"] != SCHEMA:
         _refuse(
             file,
             f"has schema {data['schema']!r}, but this version of rote reads schema {SCHEMA}",
-            "Make the result again with this version",
+            "Create the result again with this version",
         )
     document = JsonObject(data, file, remedy=_REMEDY)
     if "panel" not in data:
         return [_result(document, tables)]
     if not document.array("panel"):
-        _refuse(file, "is a panel without any result")
+        _refuse(file, "is a panel with no results")
     return [_result(part, tables) for part in document.objects("panel")]
 
 
@@ -402,7 +402,7 @@ def _parsed(path: Path, file: str) -> Any:
         why = (error.strerror or str(error)).lower()
         _refuse(file, f"cannot be read ({why})", "Check the path and its permissions")
     except UnicodeDecodeError:
-        _refuse(file, "is not JSON: it is no text in UTF-8")
+        _refuse(file, "is not JSON: it is not valid UTF-8 text")
 
 
 def _result(document: JsonObject, tables: bool) -> Result:
@@ -418,11 +418,11 @@ def _result(document: JsonObject, tables: bool) -> Result:
                 raise values.error(value, f"is {kind_of(number)}, not a number")
         for value, pair in intervals.values.items():
             if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_number, pair))):
-                raise intervals.error(value, "is no interval of two numbers")
+                raise intervals.error(value, "is not an interval of two numbers")
     for name in rows.values:
         rows.objects(name)
     if not sources.values and not (tables and any(rows.values.values())):
-        raise document.error("sources", "holds none: this is a result without any source")
+        raise document.error("sources", "is empty: this result has no sources")
     fields = {"reference": None, "notes": [], "interval": None, **document.values}
     fields["sources"] = {
         name: {**source, "notes": source.get("notes") or []}

@@ -19,29 +19,29 @@ class ReadOptions:
 
     SECTION: ClassVar[str] = "Reading"
     SHARED: ClassVar[bool] = True
-    text_field: str | None = option(None, "field that holds the text (guessed when not given)")
-    id_field: str | None = option(None, "field that holds the id (guessed when not given)")
-    prompt_field: str | None = option(None, "field that holds the prompt; kept as meta 'prompt'")
-    input_format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
+    text_field: str | None = option(None, "field with the text (default: guessed)")
+    id_field: str | None = option(None, "field with the id (default: guessed)")
+    prompt_field: str | None = option(None, "field with the prompt; stored as meta 'prompt'")
+    input_format: str | None = option(None, "input format, e.g. jsonl or text (default: by suffix)")
     plain: Literal["file", "line", "paragraph"] = option(
         "file", "plain text: one document per file, line or paragraph"
     )
     strip_prompt: bool = option(False, "remove an echoed prompt from the start of each text")
     on_error: Literal["stop", "skip"] = option(
-        "stop", "what to do at bad input: stop, or skip it and list what was skipped"
+        "stop", "on bad input: stop, or skip it and list what was skipped"
     )
     encoding: str = option("utf-8", "encoding of text, JSON and CSV")
     where: tuple[str, ...] = where_option()
     join: tuple[str, ...] = option(
         (),
-        "add the fields of this file's records: references, documents, scores, to the records "
-        "that share the field --join-on names; may be given again",
+        "add the fields of this file's records (references, documents, scores) to the records "
+        "with the same --join-on field; repeatable",
         metavar="FILE",
         repeated=True,
         form=False,
     )
     join_on: str = option(
-        "doc_id", "field that --join matches records by", metavar="FIELD", form=False, also="--on"
+        "doc_id", "field to match records by, for --join", metavar="FIELD", form=False, also="--on"
     )
 
     def __post_init__(self) -> None:
@@ -98,8 +98,8 @@ def read_option(of: str) -> Any:
     """For an option that names texts: how they are read, where that is not as the others."""
     return option(
         (),
-        f"How {of} is read where it differs from the other texts: text-field=FIELD, "
-        "where=FIELD=VALUE or another option of reading; may be given again",
+        f"Reading options for {of} where they differ from the other texts: text-field=FIELD, "
+        "where=FIELD=VALUE or another one; repeatable",
         metavar="NAME=VALUE",
         repeated=True,
         form=False,
@@ -181,7 +181,7 @@ def find_fields(
         prompt = next((n for n in _PROMPT if n != text and any(n in r for r in records)), None)
         if prompt is None and records:
             raise InputError(
-                f"no field holds the prompt that is to be removed (fields: {_names(records)})",
+                f"no field contains the prompt to remove (fields: {_names(records)})",
                 file=file,
                 remedy="Name the field with --prompt-field, or leave out --strip-prompt",
             )
@@ -233,7 +233,7 @@ def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
     others = [name for name in ranked if name not in _PROMPT]
     if len(others) == 1:
         return others[0]
-    problem = "it is not clear which field holds the text" if ranked else "no field holds text"
+    problem = "cannot tell which field contains the text" if ranked else "no field contains text"
     raise InputError(
         f"{problem} (fields: {_names(records)})",
         file=file,

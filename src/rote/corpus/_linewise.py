@@ -76,7 +76,7 @@ def cut_blocks(
                 f"a {unit} of more than {MAX_UNIT // 2**30} GiB",
                 file=file,
                 line=line,
-                remedy="Is this the right --input-format? Split it if so",
+                remedy="Check --input-format; if it is right, split the file",
             )
         # A very long line is looked at again only when twice as much of it is there.
         need = max(target, 2 * waiting) if waiting >= target else target

@@ -269,7 +269,7 @@ def _joined(
             fields = record if isinstance(record, dict) else {}
             if fields.get(field) is None:
                 raise shard.origin.error(
-                    f"the record cannot be joined: the field {describe_absence(fields, field)}",
+                    f"the record has no match to join: the field {describe_absence(fields, field)}",
                     number,
                     field=field,
                     remedy="Name the field that both files share with --join-on",
@@ -279,7 +279,7 @@ def _joined(
                     f"the second record with the value '{fields[field]}'",
                     number,
                     field=field,
-                    remedy="Leave one of them out: a record is joined with one other",
+                    remedy="Remove one of them: a record is joined with one other",
                 )
     return JoinedRecords(field, " and ".join(files), records_by_key)
 
@@ -340,7 +340,9 @@ class _Opening:
         text = str(name)
         reader, _, rest = text.partition(":")
         if not text:
-            raise InputError("no input: the name is empty", remedy="Give a path, or . for here")
+            raise InputError(
+                "no input: the file name is empty", remedy="Give a path, or . for here"
+            )
         if is_address(name):
             self._add(text, *find_addresses(text, self.options), source)
         elif text == "-":
@@ -466,7 +468,8 @@ def are_names(values: object) -> bool:
     files = [value for value in values if isinstance(value, str) and _exists(value)]
     if files and len(files) < len(values):
         raise InputError(
-            f"{len(files)} of {len(values)} strings name files ('{files[0]}'), the others do not",
+            f"{len(files)} of {len(values)} strings are names of files ('{files[0]}'), the others "
+            "are not",
             remedy="Give files as Path objects, and texts as a dict {'texts': [...]}",
         )
     return bool(files)
@@ -565,9 +568,9 @@ class _Task:
             yield replace(shard, number=number)
         if isinstance(what, File) and number + 1 != self.first + self.count:
             raise InputError(
-                "the file has changed since it was read first",
+                "the file has changed since it was first read",
                 file=what.part.origin.file,
-                remedy="Run the command again while nothing writes to it",
+                remedy="Run the command again when nothing writes to the file",
             )
 
 

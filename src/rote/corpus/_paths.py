@@ -92,7 +92,7 @@ def find_files(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[
             skipped += 1
     if not files:
         raise InputError(
-            "the pattern matches no file that can be read",
+            "the pattern matches no readable file",
             file=str(path),
             remedy="Check it with ls, and quote it so that the shell leaves it alone",
         )
@@ -156,7 +156,7 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[InputFile],
             else InputError(
                 "nothing here can be read",
                 file=address,
-                remedy="Check the address, or say --input-format",
+                remedy="Check the address, or use --input-format",
             )
         )
     return addresses, _left_out(address, len(names) - len(addresses))
@@ -174,9 +174,9 @@ def _expand(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[str
     if not files:
         contents = f"it holds {', '.join(skipped[:3])}" if skipped else "it is empty"
         raise InputError(
-            f"no file in this folder can be read ({contents})",
+            f"this folder contains no readable file ({contents})",
             file=str(path),
-            remedy=f"Known suffixes: {' '.join(suffixes())}; others are read with --input-format",
+            remedy=f"Known suffixes: {' '.join(suffixes())}; for others use --input-format",
         )
     return files, _left_out(str(path), len(skipped))
 
@@ -223,8 +223,8 @@ def _left_out(where: str, count: int) -> list[str]:
         return []
     files = "file was" if count == 1 else "files were"
     return [
-        f"{where}: {count} hidden {files} left out, or of unknown suffix "
-        "(--input-format reads them)"
+        f"{where}: {count} {files} left out: hidden, or with an unknown suffix (--input-format "
+        "reads them)"
     ]
 
 
@@ -233,7 +233,7 @@ def _missing(path: Path) -> InputError:
     folder = path.parent
     if not folder.is_dir():
         return InputError(
-            f"no such file: there is no folder {folder}", file=str(path), remedy="Check the path"
+            f"no such file: missing folder {folder}", file=str(path), remedy="Check the path"
         )
     names: list[str] = []
     try:
@@ -265,6 +265,6 @@ def _unknown(path: Path) -> InputError:
     if suffix.lower() in (".zip", ".tar", ".7z", ".rar"):
         remedy = "Unpack it, or compress single files with gzip, zstd, bzip2 or xz"
     else:
-        remedy = f"Say how to read it with --input-format ({readers})"
+        remedy = f"Choose a format with --input-format ({readers})"
     problem = f"unknown suffix '{suffix}'" if suffix else "the file has no suffix"
     return InputError(problem, file=str(path), remedy=remedy)

@@ -16,7 +16,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
 from rote.core.numbers import name_some
 
-SKIP = "--on-error skip leaves such records out"
+SKIP = "--on-error skip leaves out such records"
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -33,7 +33,7 @@ def where_option(says: str = "take only records with") -> Any:
     return option(
         (),
         f"{says} FIELD=VALUE (or !=, <, <=, >, >=; a,b or a|b is any of several values); "
-        "may be given again, and all must hold",
+        "repeatable, and all must hold",
         metavar="FIELD=VALUE",
         repeated=True,
         form=False,
@@ -70,8 +70,8 @@ def _condition(text: str) -> Condition:
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise OptionError(
-            f"--where {text!r}: write FIELD=VALUE, FIELD!=VALUE, or a number behind <, <=, > or "
-            ">=; '|' separates several values"
+            f"--where {text!r}: write FIELD=VALUE, FIELD!=VALUE, or a number after <, <=, > or >=; "
+            "'|' separates several values"
         )
     field, sign, value = match.groups()
     if sign in _COMPARE and _parse_number(value) is None:
@@ -100,7 +100,7 @@ def none_fulfils(
         for condition in conditions(wanted)
     ]
     return InputError(
-        f"no record fulfils {' and '.join(wanted)}: {'; '.join(dict.fromkeys(described))}",
+        f"no record matches {' and '.join(wanted)}: {'; '.join(dict.fromkeys(described))}",
         file=file,
         remedy="Change --where, or leave it out",
     )

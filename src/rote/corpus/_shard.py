@@ -115,10 +115,11 @@ def check_text(text: str, field: str, number: int, origin: Origin) -> None:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise origin.error(
-                f"half a character (\\u{ord(text[error.start]):04x}) at position {error.start}",
+                f"an unpaired surrogate (\\u{ord(text[error.start]):04x}) at position "
+                f"{error.start}",
                 number,
                 field=field,
-                remedy=f"Repair the escape, which needs a second half; {SKIP}",
+                remedy=f"Fix the escape: a surrogate needs its pair; {SKIP}",
             ) from None
 
 

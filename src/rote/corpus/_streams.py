@@ -68,9 +68,9 @@ def read_span(where: Path | str, start: int, end: int, file: str) -> bytes:
         raise unreadable(file, error) from error
     if len(data) < end - start:
         raise InputError(
-            "the file has changed since it was read first",
+            "the file has changed since it was first read",
             file=file,
-            remedy="Run the command again while nothing writes to it",
+            remedy="Run the command again when nothing writes to the file",
         )
     return data
 
@@ -195,23 +195,23 @@ def _members(
             yield rest, raw.tell()
         if not member.eof:
             raise InputError(
-                f"the file is cut short: its {kind} data end in the middle",
+                f"the file is truncated: its {kind} data end early",
                 file=file,
-                remedy="Copy or download it again; --on-error skip uses what stands before the cut",
+                remedy="Copy or download it again; --on-error skip uses what comes before the cut",
             )
 
 
 def _damaged(kind: str, file: str, *, real: bool, why: str) -> InputError:
     if not real:
         return InputError(
-            f"this is not a {kind} file, although its name says so",
+            f"this is not a {kind} file, despite its name",
             file=file,
-            remedy="Rename it to what it is, or compress it",
+            remedy="Give it the right suffix, or compress it",
         )
     return InputError(
         f"the {kind} data are damaged ({why})",
         file=file,
-        remedy="Copy or download it again; --on-error skip uses what stands before the damage",
+        remedy="Copy or download it again; --on-error skip uses what comes before the damage",
     )
 
 

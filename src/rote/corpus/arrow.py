@@ -220,7 +220,7 @@ def _body_size(raw: BinaryIO, start: int, end: int) -> int:
 
 def _unusable(path: Path, file: str, why: str) -> InputError:
     return InputError(
-        f"{path.name} is not a whole Arrow file: {why}",
+        f"{path.name} is not a complete Arrow file: {why}",
         file=file,
         remedy="Copy or download it again; --on-error skip uses the batches before the damage",
     )
@@ -266,7 +266,7 @@ def _files_of(part: Part) -> Sequence[tuple[Path, str | None]]:
         files = [(f, name) for name in splits for f in sorted((folder / name).glob("*.arrow"))]
     if not files:
         raise part.origin.error(
-            "the saved data set holds no .arrow files", remedy="Save it again with save_to_disk"
+            "the saved data set contains no .arrow files", remedy="Save it again with save_to_disk"
         )
     return files
 

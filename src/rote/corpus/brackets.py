@@ -78,9 +78,9 @@ def parse_trees(
                 stack.append(_Open(line))
         elif piece == ")":
             if not stack:
-                problem = "a bracket closes that was not opened"
+                problem = "a closing bracket has no opening one"
             elif stack[-1].word is None and not stack[-1].children:
-                problem = f"nothing stands in the brackets of '{stack[-1].label or ''}'"
+                problem = f"the brackets are empty: '{stack[-1].label or ''}'"
             else:
                 node = stack.pop()
                 if stack:
@@ -88,13 +88,13 @@ def parse_trees(
                 else:
                     yield node.line, _columns(node)
         elif not stack:
-            problem = f"'{piece}' stands outside of all brackets"
+            problem = f"'{piece}' is outside all brackets"
         elif stack[-1].label is None and not stack[-1].children:
             stack[-1].label = piece
         elif stack[-1].word is None and not stack[-1].children:
             stack[-1].word = piece
         else:
-            problem = f"'{piece}' where a bracket has to open or close"
+            problem = f"'{piece}' where a bracket must open or close"
         if problem:
             yield (stack[0].line if stack else line), _bad(problem, line, origin)
             stack, lost = [], True

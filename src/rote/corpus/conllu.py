@@ -153,7 +153,7 @@ def _heads(fields: list[tuple[int, str]], origin: Origin) -> list[int]:
     heads: list[int] = []
     for item, (number, value) in enumerate(fields):
         if not value.isdecimal() or int(value) > len(fields) or int(value) == item + 1:
-            problem = f"'{value}' is no other word of this sentence of {len(fields)}"
+            problem = f"'{value}' is not another word of this sentence of {len(fields)}"
             raise _input_error(problem, number, origin, "HEAD")
         heads.append(int(value) - 1)
     # 0 not seen, 1 on the path that is walked now, 2 known to lead to a root.
@@ -165,7 +165,7 @@ def _heads(fields: list[tuple[int, str]], origin: Origin) -> list[int]:
             path.append(item)
             item = heads[item]
         if item >= 0 and state[item] == 1:
-            problem = f"the heads form a circle through word {item + 1}"
+            problem = f"the heads form a cycle through word {item + 1}"
             raise _input_error(problem, fields[item][0], origin, "HEAD")
         for head in path:
             state[head] = 2
@@ -186,7 +186,7 @@ def _place(
         while position < len(text) and text[position].isspace():
             position += 1
         if not text.startswith(token.form, position):
-            problem = f"'{token.form}' (line {token.line}) is not what follows in the text"
+            problem = f"'{token.form}' (line {token.line}) is not the next token of the text"
             raise _input_error(problem, line, origin, "text")
         end = position + len(token.form)
         _split(sentence, sentence.form[word : word + token.words], position, end, token.form)

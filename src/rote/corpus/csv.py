@@ -83,7 +83,7 @@ class _CsvRows:
                 f"two columns are named '{twice}'",
                 1,
                 field=twice,
-                remedy="Rename one of them; the first row has to name the columns",
+                remedy="Rename one of them; the first row must contain the column names",
             )
         self.names += header
 
@@ -120,7 +120,7 @@ class _CsvRows:
     def _broken(self, number: int, why: str) -> InputError:
         limit = "field larger" in why or "end of data" in why
         return self._part.origin.error(
-            f"broken CSV ({'a quote is not closed' if limit else why})",
+            f"malformed CSV ({'a quote is not closed' if limit else why})",
             number,
             remedy=f'Quotes inside quotes are doubled (""); {SKIP}',
         )
@@ -169,7 +169,7 @@ def _row_record(
         raise origin.error(
             f"the row has {several(len(row), 'column')}, the header {len(header)}",
             number,
-            remedy=f"Put texts that hold the separator in quotes; {SKIP}",
+            remedy=f"Quote texts that contain the separator; {SKIP}",
         )
     for name, value in zip(header, row):
         if not value.isascii():

@@ -94,7 +94,7 @@ class JsonText:
             f"{what} at column {column} ({why})",
             file=self._file,
             line=line,
-            remedy="Repair it; --on-error skip uses the records before it",
+            remedy="Fix it; --on-error skip uses the records before it",
         )
 
     def _space(self, at: int) -> int:
@@ -177,7 +177,9 @@ def _values(text: JsonText) -> Iterator[Any]:
     elif start:
         raise text.broken("neither a list nor an object")
     if text.peek():
-        raise text.broken("more follows the end; --input-format jsonl reads an object per line")
+        raise text.broken(
+            "text follows the end of the JSON value; --input-format jsonl reads one object per line"
+        )
 
 
 def _elements(text: JsonText) -> Iterator[Any]:

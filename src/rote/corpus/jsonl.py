@@ -52,12 +52,12 @@ def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
         record = JsonDecoder().decode(line)
         problem = f"the line is {kind_of(record)}, not a JSON object"
     except json.JSONDecodeError as error:
-        record, problem = None, f"broken JSON at column {error.colno} ({error.msg})"
+        record, problem = None, f"malformed JSON at column {error.colno} ({error.msg})"
     except (ValueError, RecursionError) as error:
         record, problem = None, f"unusable JSON ({problem_of(error)})"
     if type(record) is dict:
         return record
-    remedy = f"Each line has to be one object in braces; {SKIP}"
+    remedy = f"Each line must be one JSON object; {SKIP}"
     if number == 1 and line.strip() in ("[", "{"):
-        remedy = "A JSON value over several lines is read with --input-format json"
+        remedy = "For a JSON value over several lines use --input-format json"
     raise origin.error(problem, number, remedy=remedy)

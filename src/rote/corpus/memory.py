@@ -94,6 +94,6 @@ def _records(items: Sequence[object], first: int, file: str) -> Iterator[Numbere
         elif isinstance(item, Mapping):
             yield number, dict(item)
         else:
-            remedy = "A list holds strings, records or Documents"
+            remedy = "A list must contain strings, records or Documents"
             problem = f"the text is {kind_of(item)}"
             yield number, InputError(problem, file=file, line=number, remedy=remedy)

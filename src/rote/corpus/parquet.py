@@ -56,7 +56,7 @@ def reading() -> Iterator[None]:
                 yield
         except pl.exceptions.PanicException:
             # What a panic says is about polars' own code.
-            raise Unreadable("its parts do not fit each other") from None
+            raise Unreadable("its parts do not match") from None
         except (pl.exceptions.PolarsError, OSError) as error:
             raise Unreadable(str(error).split("\n", 1)[0]) from None
         # Others may have written meanwhile: warnings, the progress of another thread.
@@ -278,8 +278,8 @@ def _sums(column: pl.Expr, kind: Any) -> Iterator[pl.Expr]:
 
 def _unusable(origin: Origin, error: Exception, where: str = "") -> InputError:
     return origin.error(
-        f"this is not a whole Parquet file{where} ({error})",
-        remedy="Copy or download it again, or say what it is with --input-format",
+        f"this is not a complete Parquet file{where} ({error})",
+        remedy="Copy or download it again, or choose a format with --input-format",
     )
 
 

@@ -61,8 +61,8 @@ def json_line(record: Mapping[str, Any]) -> bytes:
     except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
         return (json.dumps(record, default=_json_default) + "\n").encode()
     except RecursionError:
-        problem = f"the record '{record.get('id', '')}' nests too deep to be written"
-        raise InputError(problem, remedy="Leave such fields out of the input") from None
+        problem = f"the record '{record.get('id', '')}' is nested too deep to be written"
+        raise InputError(problem, remedy="Remove such fields from the input") from None
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -82,9 +82,9 @@ def record_line(record: Document | Mapping[str, Any]) -> bytes:
 def changed_file_error(file: str) -> InputError:
     """What was read first is not what is there."""
     return InputError(
-        "the file has changed since it was read first",
+        "the file has changed since it was first read",
         file=file,
-        remedy="Run the command again while nothing writes to it",
+        remedy="Run the command again when nothing writes to the file",
     )
 
 
@@ -103,7 +103,7 @@ def _json_default(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, bytes) or str(value) == object.__repr__(value):
         raise InputError(
-            f"a record holds a {type(value).__name__}, which JSON cannot hold",
+            f"a record contains a {type(value).__name__}, which JSON cannot represent",
             remedy="Give numbers, texts, dates, or lists and dicts of them",
         )
     return str(value)
@@ -466,7 +466,7 @@ class StoredShard:
                 arrays = {name: archive[name] for name in archive.files}
             return self._piece(arrays, parse_json(arrays.pop("header").tobytes()))
         except _DAMAGED as error:
-            problem = f"what an interrupted run has kept is damaged ({error})"
+            problem = f"the saved state of an interrupted run is damaged ({error})"
             raise InputError(
                 problem, file=self.path, remedy="Remove the file, and run the command again"
             ) from None

@@ -343,7 +343,7 @@ def decontaminate(
     options, reporter = options or MatchOptions(), reporter or Silent()
     works = run.get(engine, jobs)
     if not items:
-        raise OptionError("no items to look for: --test-items names files of test items")
+        raise OptionError("no test items: name files of them with --test-items")
     settings = plain_settings(
         options,
         policy=policy,

@@ -49,41 +49,38 @@ class DedupOptions:
 
     SECTION: ClassVar[str] = "Repetition"
     length: int = option(
-        50, "words from which on a run that occurs again is cut; 0: none", least=0, most=1_000_000
+        50, "minimum length of a repeated span to cut, in words; 0: none", least=0, most=1_000_000
     )
     near: float = option(
         0.8,
-        "similarity from which on a whole document goes (Jaccard); 0: none",
+        "minimum similarity to remove a whole document (Jaccard); 0: none",
         least=0.0,
         most=1.0,
     )
-    meaning: bool = option(
-        False, "Documents also go that say in other words what one before says (English)"
-    )
+    meaning: bool = option(False, "Also remove documents that paraphrase an earlier one (English)")
     chance: float = option(
         CHANCE,
-        "how probable so similar a document may be at most (among those that have nothing to do "
-        "with each other)",
+        "maximum probability that unrelated documents are this similar",
         above=0.0,
         most=0.2,
     )
     shingle: int = option(
-        5, "words in a run that documents are compared by", least=1, most=LONGEST_NGRAM
+        5, "shingle size for comparing documents, in words", least=1, most=LONGEST_NGRAM
     )
     exact: bool = option(
-        False, "Compare words as they are; else case and the punctuation of documents do not count"
+        False, "Compare words exactly; default: ignore case and the punctuation of documents"
     )
-    tokenizer: str = option("ud", "how texts are cut into words")
+    tokenizer: str = option("ud", "tokenizer of the texts")
     cut: Literal["word", "sentence"] = option(
-        "word", "where to cut: at words, or take out whole sentences alone"
+        "word", "where to cut: at words, or only whole sentences"
     )
     keep: tuple[str, ...] = option(
         ("first",),
-        "the copy that stays: first, longest, source:NAME, newest:FIELD (largest value: a year, a "
-        "date); of several rules the first that tells them apart",
+        "copy to keep: first, longest, source:NAME, newest:FIELD (largest value: a year, a date); "
+        "with several rules, the first that decides",
         metavar="RULE,...",
     )
-    by: str = unsigned_option("source", "field that names a text's source", metavar="FIELD")
+    by: str = unsigned_option("source", "field with a text's source", metavar="FIELD")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -95,13 +92,13 @@ class DedupOptions:
         if sum(rule.startswith(NEWEST) for rule in self.keep) > 1:
             raise OptionError("--keep takes one newest:FIELD")
         if not (self.length or self.near or self.meaning):
-            raise OptionError("nothing is looked for: --length and --near are both 0")
+            raise OptionError("nothing to do: --length and --near are both 0")
         if self.chance != CHANCE and not self.meaning:
-            raise OptionError("--chance is for documents in other words: add --meaning")
+            raise OptionError("--chance is for paraphrased documents: add --meaning")
         if self.length and self.length < self.shingle:
             raise OptionError(
-                f"--length {self.length} is shorter than the runs that documents are compared by: "
-                f"{number_of(self.shingle, 'word')}"
+                f"--length {self.length} is shorter than the shingles that documents are compared "
+                f"by: {number_of(self.shingle, 'word')}"
             )
 
     @property

@@ -353,7 +353,7 @@ def dedup(
             folder=notes,
         )
         if not len(texts_read):
-            raise InputError("the input holds no text that can be used")
+            raise InputError("the input contains no usable text")
         finding = _RepetitionFinder(corpus, texts_read, options, work, index, works, room, reporter)
         plan, account = finding.stages()
         # What is written depends on all that was read.

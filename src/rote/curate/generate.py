@@ -61,8 +61,8 @@ def decoding_grid(
     drawn = any(p < 1 for p in top_ps) or any(top_ks) or any(constraints)
     if drawn and not any(temperatures):
         raise OptionError(
-            "--top-p, --top-k and --constraint change draws, and temperature 0 draws nothing: set "
-            "one, such as --temperature 1"
+            "--top-p, --top-k and --constraint affect sampling, but temperature 0 does not sample: "
+            "set one, such as --temperature 1"
         )
     stops = tuple(text.replace(r"\n", "\n").replace(r"\t", "\t") for text in stop)
     by_signature: dict[str, Decoding] = {}
@@ -286,41 +286,41 @@ _AT_ONCE = 64
 class GenerateOptions(OptionSet):
     """Which texts are made. Several values of a setting make a grid."""
 
-    temperature: tuple[float, ...] = option(
-        (0.0,), "Sampling temperatures; 0 takes the likeliest token (greedy)"
+    temperature: tuple[float, ...] = option((0.0,), "Sampling temperatures; 0: greedy decoding")
+    top_p: tuple[float, ...] = option(
+        (1.0,), "Nucleus sampling: draw from the likeliest tokens with this probability mass"
     )
-    top_p: tuple[float, ...] = option((1.0,), "Draw from the likeliest tokens that hold this share")
-    top_k: tuple[int, ...] = option((0,), "Draw from this many likeliest tokens; 0: all")
+    top_k: tuple[int, ...] = option(
+        (0,), "Top-k sampling: draw from this many likeliest tokens; 0: all"
+    )
     constraint: tuple[float, ...] = option(
         (0.0,),
         "Constraining factors c (GOT): with probability 1/c the likeliest token, otherwise a "
-        "weighted draw; 0: none",
+        "sampled one; 0: none",
     )
     vary: tuple[str, ...] = option(
         (),
-        "Settings that change one at a time, the others as they are: temperature=0.5,0.7 or "
-        "top_p=0.8,0.9 (drawn at temperature 1 where --temperature is 0); may be given again",
+        "Settings to vary one at a time: temperature=0.5,0.7 or top_p=0.8,0.9 (at temperature 1 "
+        "if --temperature is 0); repeatable",
         metavar="NAME=VALUE,...",
         repeated=True,
         form=False,
         sign=lambda value: value or None,
     )
-    samples: int = option(
-        1, "Texts for each prompt and setting, where something is drawn", least=1, most=10_000
-    )
-    max_tokens: int = option(128, "Tokens of a text at most", most=100_000)
+    samples: int = option(1, "Samples per prompt and setting (if sampling)", least=1, most=10_000)
+    max_tokens: int = option(128, "Maximum tokens per text", most=100_000)
     stop: tuple[str, ...] = option((), r"End before one of these strings (\n is a line's end)")
     beams: int = option(
         1,
-        "Search for the likeliest text with this many beams (encoder-decoders)",
+        "Beam search with this many beams (encoder-decoders)",
         least=1,
         most=1_000,
     )
-    seed: int = option(0, "The seed that those of all texts are made from")
+    seed: int = option(0, "Random seed; the seed of each text derives from it")
     source: Source = option(
         "auto",
-        "What the field `source` names: the model, the settings, or both (auto: both if there "
-        "are several settings)",
+        "Content of the field `source`: the model, the settings, or both (auto: both if there are "
+        "several settings)",
     )
     chat: bool | None = option(
         None,
@@ -332,11 +332,11 @@ class GenerateOptions(OptionSet):
         "", "System text of the chat form", metavar="TEXT", sign=lambda value: value or None
     )
     about: tuple[str, ...] = option(
-        (), "Texts that every prompt is asked of", metavar="INPUT,...", opened=True, takes="texts"
+        (), "Texts to ask every prompt about", metavar="INPUT,...", opened=True, takes="texts"
     )
     instruction: Literal["auto", "before", "after"] = option(
         "auto",
-        "Where the prompt stands beside such a text (auto: as the study of a `set:` has it, else "
+        "Position of the prompt relative to such a text (auto: as in the study of a `set:`, else "
         "after)",
         sign=lambda value: None if value == "auto" else value,
     )
@@ -345,12 +345,12 @@ class GenerateOptions(OptionSet):
         50, "Words of a text that `prefix:` and `sample:` take", least=1, most=100_000
     )
     reference_words: int = option(
-        0, "Words after them that are kept as the reference; 0: all", least=0, most=100_000
+        0, "Words after them to store as the reference; 0: all", least=0, most=100_000
     )
-    limit: int = option(0, "Take the first so many texts of each input; 0: all", least=0)
+    limit: int = option(0, "Number of texts per input, from the first on; 0: all", least=0)
     sample: int = option(
         0,
-        "Draw so many texts of each input at random, by --seed; 0: all",
+        "Number of texts per input, drawn at random with --seed; 0: all",
         least=0,
         sign=lambda value: value or None,
     )
@@ -395,7 +395,7 @@ def check_plan(plan: GenerationPlan, models: Mapping[str, Model], path: Path) ->
     for name, model in models.items():
         for decoding in plan.decodings:
             if decoding.beams > 1 and not getattr(model, "searches", False):
-                raise OptionError(f"'{name}' is no encoder-decoder: --beams is for those")
+                raise OptionError(f"'{name}' is not an encoder-decoder: only those take --beams")
             model.generate([], decoding)  # a backend refuses what it cannot do
         _check_conversations(plan, name, model)
     signatures = {name: model.signature for name, model in models.items()}
@@ -414,8 +414,8 @@ def _check_conversations(plan: GenerationPlan, name: str, model: Model) -> None:
     if form is None and (plan.chat or plan.system):
         flag = "--chat" if plan.chat else "--system"
         raise OptionError(
-            f"'{name}' has no chat template, so it cannot be asked with {flag}: leave that out, or "
-            "name an instruct model"
+            f"'{name}' has no chat template, so it does not take {flag}: leave that out, or name "
+            "an instruct model"
         )
     if plan.chat is False and (form == MESSAGES or plan.system):
         cause = "--system is a message" if plan.system else f"'{name}' takes messages alone"
@@ -463,7 +463,7 @@ def generate(
     if path.exists():
         return GeneratedFile(total, before)
     if before:
-        reporter.say(f"{before:,} of {total:,} texts are there already")
+        reporter.say(f"{before:,} of {total:,} texts already exist")
     announce_costs(plan, models, before)
     passed = 0
     with grow_file(path) as write, reporter.stage("generating", total, "texts") as advance:
@@ -528,8 +528,8 @@ def count_lines(path: Path, total: int, check: Check) -> int:
         count = _check_lines(path, total, check)
         if count < total or path.read_bytes()[-1:] not in (b"", b"\n"):
             raise OptionError(
-                f"{path} holds {count:,} of {total:,} texts, so it is not whole: write to another "
-                "file, or remove it; what was generated is kept and not asked for again"
+                f"{path} holds {count:,} of {total:,} texts, so it is incomplete: write to another "
+                "file, or remove it; generated texts are saved and not requested again"
             )
         return count
     partial = partial_path(path)

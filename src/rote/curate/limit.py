@@ -41,23 +41,21 @@ class LimitOptions(OptionSet):
     """Which subsets are made."""
 
     max: tuple[int, ...] = option(
-        (2, 5, 10, 25), "How often an n-gram may occur in a subset (theta)"
+        (2, 5, 10, 25), "Maximum frequency of an n-gram in a subset (theta)"
     )
     n: int = option(4, "Words in an n-gram", short="-n", most=LONGEST_NGRAM)
     field: str | None = option(
-        None, "Field that is counted (reference if the first record has one, else the text)"
+        None, "Field to count in (default: reference if the first record has one, else the text)"
     )
     layer: Literal["word", "lower"] = option("word", "Words as they are, or lower-cased")
     tokenizer: str = option("ud", "Tokenizer: ud, treebank, whitespace, ... or a tokenizer.json")
-    seeds: int = option(
-        3, "How many subsets for each limit, each from another shuffle", most=10_000
-    )
-    seed: int = option(0, "The first seed; the others follow it")
+    seeds: int = option(3, "Number of subsets per limit, each from another shuffle", most=10_000)
+    seed: int = option(0, "First seed; the others follow it")
     most_repeated: bool = option(
-        False, "Also as many texts that hold the most frequent n-grams (theta_sim)"
+        False, "Also equally many texts with the most frequent n-grams (theta_sim)"
     )
-    random: bool = option(False, "Also as many texts drawn at random")
-    sizes: tuple[int, ...] = option((), "Also samples of these sizes inside each subset")
+    random: bool = option(False, "Also equally many texts drawn at random")
+    sizes: tuple[int, ...] = option((), "Also samples of these sizes from each subset")
     variant: Literal["exact", "paper"] = option(
         "exact",
         "Count the n-grams of kept texts (exact), or of all texts seen so far (paper), which gives "
@@ -73,7 +71,7 @@ class LimitOptions(OptionSet):
             if len(set(numbers)) < len(numbers):
                 raise OptionError(f"{flag} names a number twice")
         if not self.max:
-            raise OptionError("--max names no limit: give one or several, such as 2,5,10,25")
+            raise OptionError("--max is empty: give one or more limits, such as 2,5,10,25")
         if self.seed < 0:
             raise OptionError(f"--seed must be at least 0, not {self.seed}")
 

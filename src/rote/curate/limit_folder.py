@@ -76,12 +76,12 @@ def limit(
     thin = find_frequent(corpus, work, options.n, floor, works, first.words) if thins else work
     texts_read = corpus_reader.read_corpus(corpus, thin, engine=works, reporter=reporter)
     if not len(texts_read):
-        raise InputError("the input holds no text that can be used")
+        raise InputError("the input contains no usable text")
     if before is not None:
         return output.reuse(before, texts_read.fingerprint, texts_read.problems)
     if options.sizes and max(options.sizes) > len(texts_read):
         raise OptionError(
-            f"--sizes asks for {several(max(options.sizes), 'text')}, and the input has "
+            f"--sizes needs {several(max(options.sizes), 'text')}, but the input has "
             f"{len(texts_read):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:

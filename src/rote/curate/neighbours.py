@@ -232,5 +232,5 @@ def open_masked(name: str) -> Masked:
     except (OSError, ValueError) as error:
         raise OptionError(f"no masked model '{name}': {str(error).splitlines()[0]}") from None
     if tokenizer.mask_token is None:
-        raise OptionError(f"'{name}' has no mask token: it is no masked model")
+        raise OptionError(f"'{name}' has no mask token: it is not a masked model")
     return Masked(tokenizer, model.eval())

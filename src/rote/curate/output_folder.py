@@ -35,15 +35,13 @@ class FolderOptions(OptionSet):
     SECTION: ClassVar[str] = "Output"
     output: Path | None = unsigned_option(
         None,
-        "The folder; a new one, or one of the same run  [default: rote-COMMAND]",
+        "Output folder: a new one, or that of the same run  [default: rote-COMMAND]",
         short="-o",
         metavar="DIR",
         writes="folder",
         common=True,
     )
-    jobs: int = unsigned_option(
-        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
-    )
+    jobs: int = unsigned_option(1, "Number of cores; results do not depend on it", most=MOST_JOBS)
     engine: str | None = engine_option()
 
     def folder(self, command: str) -> Path:
@@ -81,7 +79,9 @@ class FolderRun:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return None
         if not (folder / MANIFEST).is_file():
-            raise OptionError(f"{folder} exists and is not of this command: choose a new folder")
+            raise OptionError(
+                f"{folder} exists and was not made by this command: choose a new folder"
+            )
         manifest = read_manifest(folder, self.command, self.fields, files)
         theirs = manifest["settings"]
         if different := [name for name in settings if theirs.get(name) != settings[name]]:
@@ -103,8 +103,8 @@ class FolderRun:
         """The folder as it is, if it was made of the texts with this fingerprint."""
         if (theirs := manifest["input"]["fingerprint"]) != fingerprint:
             raise OptionError(
-                f"{self.path} holds what was made of other texts (fingerprint {theirs}, not "
-                f"{fingerprint}): choose a new folder"
+                f"{self.path} was made from other texts (fingerprint {theirs}, not {fingerprint}): "
+                "choose a new folder"
             )
         return MadeFolder(manifest, problems, new=False, rows=rows)
 
@@ -129,7 +129,7 @@ def folder_findings(
 ) -> Findings:
     """What a study says of a folder."""
     if not result.new:
-        call.reporter.say(f"{folder} holds this already: nothing was written")
+        call.reporter.say(f"{folder} already contains this: nothing was written")
     manifest = result.manifest
     signed = {**manifest["settings"], "texts": manifest["input"]["fingerprint"][:12]}
     about = {"folder": str(folder), "manifest": manifest}
@@ -209,7 +209,7 @@ def read_manifest(
     place, remedy = folder / MANIFEST, "Choose a new folder"
     value = read_json(place, remedy=remedy, strict=True)
     if not isinstance(value, dict) or value.get("made_by") != made_by:
-        raise OptionError(f"{folder} exists and is not of this command: choose a new folder")
+        raise OptionError(f"{folder} exists and was not made by this command: choose a new folder")
     manifest = JsonObject.of(value, str(place), remedy=remedy)
     manifest.check({"settings": dict, **fields})
     manifest.check_names((each.text("file") for each in manifest.objects(files)), files, ".file")

@@ -33,7 +33,7 @@ class PairOptions(OptionSet):
     SECTION: ClassVar[str] = "Pairs"
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     reference_field: str = option("reference", "Field that holds its summary", metavar="FIELD")
-    split: str = option("train", "Of records that name a split, those of this one", metavar="NAME")
+    split: str = option("train", "Split to use, if records have one", metavar="NAME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class SubsetOptions(OptionSet):
         takes="table",
         common=True,
     )
-    theta: int = option(0, "Of a folder: how often an n-gram may occur", least=0, common=True)
+    theta: int = option(0, "For a folder: maximum frequency of an n-gram", least=0, common=True)
     kind: Literal["limited", "random", "most-repeated"] = option(
-        "limited", "Of a folder: the subset itself, as many at random, or the most repeated"
+        "limited", "For a folder: the subset itself, equally many at random, or the most repeated"
     )
-    size: int = option(0, "Of a folder: the sample of this size inside it; 0: all of it", least=0)
+    size: int = option(0, "For a folder: its sample of this size; 0: all of it", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ def hold_out(pairs: Sequence[TrainingPair]) -> tuple[list[TrainingPair], list[Tr
     draw."""
     if len(pairs) < 2:
         raise OptionError(
-            "one pair alone cannot be trained on and held out: give more pairs, or records that "
-            f"name a split ('train', '{VALIDATION[0]}', 'test')"
+            "a single pair cannot be both trained on and held out: give more pairs, or records "
+            f"with a split ('train', '{VALIDATION[0]}', 'test')"
         )
     count = max(1, round(_HELD_OUT * len(pairs)))
     places = set(np.random.default_rng(0).choice(len(pairs), count, replace=False).tolist())
@@ -147,7 +147,7 @@ def subset_file(options: SubsetOptions, seed: int) -> Any:
     from rote.curate.limit_folder import FIELDS, MADE_BY
 
     if not (place / MANIFEST).is_file():
-        raise OptionError(f"{place} is no folder of `rote limit`: it has no manifest")
+        raise OptionError(f"{place} is not a folder of `rote limit`: it has no manifest")
     subsets = read_manifest(place, MADE_BY, FIELDS)["subsets"]
     fit = [
         subset
@@ -160,8 +160,9 @@ def subset_file(options: SubsetOptions, seed: int) -> Any:
     there = sorted({(subset["max"], subset["kind"], subset["seed"]) for subset in subsets})
     listed = "; ".join(f"theta {a} {b} seed {c}" for a, b, c in there[:12])
     raise OptionError(
-        f"{place} holds no subset of theta {options.theta}, kind {options.kind}"
-        f"{f', size {options.size}' if options.size else ''} and seed {seed}: it has {listed}"
+        f"{place} contains no subset of theta {options.theta}, kind "
+        f"{options.kind}{f', size {options.size}' if options.size else ''} and seed {seed}: it has "
+        f"{listed}"
     )
 
 
@@ -181,7 +182,8 @@ def select_subset(pairs: Sequence[TrainingPair], subset: Any) -> list[TrainingPa
         raise InputError(
             f"{len(missing):,} of {len(wanted):,} ids are not in the data, such as '{missing[0]}'",
             file=_file_name(subset),
-            remedy="Give the data that the subset was made of; --id-field names the ids' field",
+            remedy="Give the data that the subset was made from; name the field of the ids with "
+            "--id-field",
         )
     ids = set(wanted)
     return [pair for pair in pairs if pair.id in ids]

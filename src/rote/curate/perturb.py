@@ -43,9 +43,9 @@ class PerturbOptions:
     pos: tuple[str, ...] = option(("noun", "verb"), "parts of speech to replace: noun, verb")
     variant: Variant = option(
         "careful",
-        "what replaces a word: careful draws from other lemmas of the synset that mean the same "
-        "most of the time and leaves words that phrases, clauses or answers hang on; exact draws "
-        "from all other lemmas; paper from all of them and the word itself, so that it may stay",
+        "replacement: careful draws from other lemmas of the synset that usually mean the same "
+        "and leaves words that phrases, clauses or answers depend on; exact draws from all other "
+        "lemmas; paper from all of them and the word itself, so it may stay",
     )
     lexicon: str = option(
         lexicons.DEFAULT,
@@ -59,12 +59,12 @@ class PerturbOptions:
     )
     sure: float = option(
         0.0,
-        "leave words whose sense has a smaller share than this among all senses: fewer words, "
-        "better chosen; 0 leaves none",
+        "minimum share of the chosen sense among all senses; other words stay: fewer words, "
+        "better chosen; 0: no minimum",
         least=0,
         most=1,
     )
-    annotator: str = option("rote", "what tags the items: rote, spacy:MODEL, stanza:LANGUAGE")
+    annotator: str = option("rote", "annotator of the items: rote, spacy:MODEL, stanza:LANGUAGE")
     seed: int = option(0, "seed of the draws")
 
     def __post_init__(self) -> None:
@@ -231,7 +231,7 @@ def check_ids(items: Iterable[Item]) -> None:
     if twice:
         raise InputError(
             f"items with the same task and id: {_list_problems(twice)}",
-            remedy="Give every item an id of its own, and the answers of one model at a time",
+            remedy="Give every item a unique id, and the answers of one model at a time",
         )
 
 
@@ -261,7 +261,7 @@ def match_items(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]
     if problems:
         raise InputError(
             f"original and perturbed items do not match up: {_list_problems(problems)}",
-            remedy="Give the items that were perturbed, and what was made of them",
+            remedy="Give the original items and their perturbed versions",
         )
     return [by_key[key] for key in wanted]
 

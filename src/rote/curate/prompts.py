@@ -147,7 +147,7 @@ def gather_prompts(
     for name, count in Counter(request.id for request in prompts.requests).most_common(1):
         if count > 1:
             raise InputError(
-                f"{count} prompts have the id '{name}'", remedy="Give each an id of its own"
+                f"{count} prompts have the id '{name}'", remedy="Give each a unique id"
             )
     if not prompts.requests:
         why = "; ".join(f"{reason}: {count}" for reason, count in prompts.left_out.items())
@@ -168,7 +168,7 @@ def _prompts_named(
 ) -> Iterator[GenerationPrompt]:
     if name == START or re.fullmatch(rf"{START}:\d+", name):
         if options.about:
-            raise OptionError("the start token is asked of nothing: leave out --about")
+            raise OptionError("the start token takes no text: leave out --about")
         count = int(name.partition(":")[2] or 1)
         for number in range(1, count + 1):
             label = START if count == 1 else f"{START}-{number}"
@@ -179,7 +179,9 @@ def _prompts_named(
             name = f"{label}-{number}"
             yield GenerationPrompt(name, name, text, before=label in _BEFORE)
     elif name.startswith(f"{START}:"):
-        raise OptionError(f"{name}: how many texts? {START}:20 are twenty from the start token")
+        raise OptionError(
+            f"{name}: give a number of texts; {START}:20 generates twenty from the start token"
+        )
     elif name in (PREFIX, SAMPLE):
         raise OptionError(f"{name} of which texts? {name}FILE")
     elif name.startswith((PREFIX, SAMPLE)):
@@ -253,8 +255,8 @@ def _conversation_prompt(document: Document, fields: dict[str, Any]) -> Generati
         fields.setdefault("reference", turns.pop().content)
     if not turns or turns[-1].role == "assistant":
         raise InputError(
-            f"the conversation '{document.id}' asks nothing: its last turn, or the last before an "
-            "answer, must be the user's",
+            f"the conversation '{document.id}' has no question: its last turn, or the last before "
+            "an answer, must be the user's",
             field="messages",
         )
     text = turns[-1].content
@@ -292,7 +294,7 @@ def _cross_with_texts(
     """Every prompt, asked of every text; such prompts have the doc_id of their text."""
     assert options.about is not None
     if any(request.messages for request in requests):
-        raise OptionError("a conversation is asked as it is: leave out --about")
+        raise OptionError("a conversation is sent as it is: leave out --about")
     for document in _read_documents(options.about, options, prompts):
         about = _doc_id(document)
         for request in requests:

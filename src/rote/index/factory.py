@@ -53,8 +53,8 @@ def to_index(value: Any, called: str, reporter: Reporter | None = None) -> Index
         return value
     if not isinstance(value, (str, Path)):
         raise OptionError(
-            f"{called} cannot be of type {type(value).__name__}: it takes an index, its folder or "
-            "one that is open; `rote.index` makes one of texts"
+            f"{called} cannot be of type {type(value).__name__}: give an index, its folder or an "
+            "open one; `rote.index` builds one from texts"
         )
     return open_index(value, reporter)
 
@@ -132,7 +132,7 @@ class DistributedIndex(Index):
 
     def __init__(self, index: Index, engine: Engine) -> None:
         if index.path is None or index.manifest is None:
-            raise OptionError("an index in memory cannot be asked by other machines: build it")
+            raise OptionError("other machines cannot query an index in memory: build it on disk")
         super().__init__(index.segments, path=index.path, manifest=index.manifest)
         self._engine = engine
 
@@ -153,7 +153,7 @@ class DistributedIndex(Index):
     ) -> FrequentNgrams:
         self.columns(layer)
         if n < 1 or (k is not None and k < 1):
-            raise OptionError("an n-gram has at least one item, and at least one is asked for")
+            raise OptionError("n and the number of n-grams must both be at least 1")
         least, reached = 1, 0
         if k is not None and layer in self.sorted_layers:
             first, known, *_ = _join_counts(self._each(_frequent_in_segment, n, layer, 1, k, False))

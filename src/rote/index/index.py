@@ -158,7 +158,7 @@ class Index:
             number = segment.documents.find(identity)
             if number is not None:
                 return segment.documents.document(number)
-        raise OptionError(f"the index holds no document with the id '{identity}'")
+        raise OptionError(f"the index contains no document with the id '{identity}'")
 
     # -- how often ---------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class Index:
         """Which documents hold each of many n-grams; with `within`, each document is cut into
         stretches of so many items, and an n-gram belongs to the one that it begins in."""
         if within is not None and within < 1:
-            raise OptionError(f"a stretch has at least one item, not {within}")
+            raise OptionError(f"a span has at least one item, not {within}")
         return self._document_counts.holders(self._find(batch, layer), within)
 
     # -- where -------------------------------------------------------------------------------
@@ -365,9 +365,9 @@ class Index:
         embedder = embedder_of(where, self.meanings)
         if name is not None and get(name).signature != embedder.signature:
             raise OptionError(
-                f"the meanings of {where} were made by '{self.meanings.name}' "
-                f"({self.meanings.signature}): '{name}' makes other vectors, which do not compare. "
-                f"Leave it out, or ask an index with the layer meaning:{name}"
+                f"the meanings of {where} were computed by '{self.meanings.name}' "
+                f"({self.meanings.signature}): '{name}' makes other vectors, which are not "
+                f"comparable. Leave it out, or ask an index with the layer meaning:{name}"
             )
         return embedder
 
@@ -380,9 +380,9 @@ class Index:
         """The k sentences nearest in meaning to each vector, by the index's own embedder."""
         dimensions = self.sentence_embedder().dimensions
         if vectors.ndim != 2 or vectors.shape[1] != dimensions:
-            raise OptionError(f"vectors of {dimensions} numbers are asked for, a row for each")
+            raise OptionError(f"give vectors of {dimensions} numbers, one per row")
         if k < 1:
-            raise OptionError(f"at least one sentence is to be found, not {k}")
+            raise OptionError(f"k must be at least 1 sentence, not {k}")
         query = MeaningQuery.of(vectors)
         parts = [segment.meanings for segment in self.segments if segment.meanings is not None]
         similarities = np.full((len(vectors), k), np.nan, np.float32)
@@ -421,7 +421,7 @@ class Index:
         """The items of a text in a layer, by the annotator that made the index."""
         items = gram if not isinstance(gram, str) else self.layer_of([gram], layer).items(0)
         if not len(items):
-            raise OptionError(f"{gram!r} holds nothing to count: an n-gram has at least one item")
+            raise OptionError(f"{gram!r} is empty: an n-gram has at least one item")
         return items
 
     @cached_property
@@ -433,8 +433,8 @@ class Index:
             return recipe_of(self.path, self.manifest)
         if self._recipe is None:
             raise OptionError(
-                "this index was made from layers, so it has no annotator to cut a text with: "
-                "ask with a list of items instead"
+                "this index was made from layers, so it has no annotator to cut a text with: give "
+                "a list of items instead"
             )
         return self._recipe
 
@@ -456,9 +456,9 @@ class Index:
             if any(column.suffixes is None for column in columns):
                 where = shlex.quote(str(self.path or "IDX"))
                 raise OptionError(
-                    f"the layer '{layer}' is kept but not sorted, so it cannot be counted; sorted "
-                    f"are: {', '.join(self.sorted_layers)}. `rote index add-layer {where} {layer}` "
-                    "sorts it; `rote search` needs no sorting"
+                    f"the layer '{layer}' is stored but not sorted, so it cannot be counted; "
+                    f"sorted layers: {', '.join(self.sorted_layers)}. `rote index add-layer "
+                    f"{where} {layer}` sorts it; `rote search` works without sorting"
                 )
             self._lookups[layer] = [Lookup(column) for column in columns]
         return self._lookups[layer]
@@ -481,7 +481,7 @@ class Index:
 
     def _grams(self, batch: Batch, layer: str) -> Grams:
         if isinstance(batch, str):
-            raise OptionError("a batch is a list of n-grams; ask `count` about a single one")
+            raise OptionError("a batch is a list of n-grams; use `count` for a single one")
         if isinstance(batch, Grams):
             grams = batch
         elif batch and all(isinstance(gram, str) for gram in batch):

@@ -245,8 +245,8 @@ class _Tally:
 _EXAMPLES, _EACH_LENGTH = 3, 2
 """Texts beside a pattern; patterns of a length on a terminal."""
 NO_REFERENCE = (
-    "patterns are those that set a source apart from a reference: --reference names one of the "
-    "sources that --by tells apart"
+    "patterns are those that set a source apart from a reference: name one of the --by sources "
+    "with --reference"
 )
 _WORD, _HEAD, _UPOS = Need("word", spans=True), Need("head"), Need("upos")
 
@@ -322,12 +322,12 @@ def reduce(rows: Rows, take: Take, options: Any, rng: np.random.Generator) -> Va
 def notes(rows: Rows, take: Take, options: Any) -> list[str]:
     source = source_of(rows.groups, take)
     if source == rows.reference:
-        return ["this is the reference: no sentence of its own lies outside"]
+        return ["this is the reference: none of its own sentences is outside"]
     if source not in rows.outside:
         return [f"too few sentences for balls of k = {options.k}"]
     lines = [
         f"{len(rows.outside[source][0]):,} of {len(rows.measured):,} sentences of {rows.reference} "
-        f"lie in no ball of {source}; rote precision-recall gives the interval"
+        f"are in no ball of {source}; rote precision-recall gives the interval"
     ]
     every, tested, *permuted = rows.runs[source]
     if permuted:
@@ -337,8 +337,8 @@ def notes(rows: Rows, take: Take, options: Any) -> list[str]:
     if permutations and least >= 0.05:
         lines.append(
             f"with {several(permutations, 'permutation')} and {several(sources, 'source')} no "
-            f"corrected p falls below {format_number(least, '.2g')}: ask for at least "
-            f"{20 * sources} with --permutations"
+            f"corrected p can fall below {format_number(least, '.2g')}: use --permutations "
+            f"{20 * sources} or more"
         )
     return lines
 
@@ -400,7 +400,7 @@ LAYOUT = (
             Column("examples", "for example", "text"),
         ),
         note="in 1,000 n-grams of its length (count); of a reference's pattern, in the sentences "
-        "that lie in no ball of the source; p by permuting texts, over all patterns",
+        "that are in no ball of the source; p by permuting texts, over all patterns",
         rows=_shown,
         by="whose",
         first=lambda rows, count: [
@@ -417,9 +417,9 @@ def method(s: Mapping[str, str]) -> str:
     return (
         f"Patterns that a source favours are n-grams of {of} (n = "
         f"{s['lengths'].replace(',', ', ')}), ranked by their log-odds ratio with an informative "
-        "prior; those of the reference come from its sentences that lie outside every ball of the "
-        "source; their p-values are family-wise, from texts permuted between source and reference "
-        "through the whole selection"
+        "prior; those of the reference come from its sentences outside all balls of the source; "
+        "their p-values are family-wise, from texts permuted between source and reference through "
+        "the whole selection"
     )
 
 

@@ -326,17 +326,16 @@ LAYOUT = (
             *make_columns("source sentences:count failing=need_a_citation:count"),
             Column("failing_by_chance", "by chance", kind="number", decimals=1, optional=True),
         ),
-        note="By chance: so many sentences of texts of this length would be flagged whoever wrote "
-        "them, as counted on the ground truth's own sentences, judged by all other sources. Texts "
-        "of another genre share less with it: for them this is an upper bound.",
+        note="By chance: the number of sentences that would be flagged in any text of this "
+        "length, measured on the ground truth's own sentences against all other sources. Texts of "
+        "another genre share less with it: for them this is an upper bound.",
         by="source",
     ),
     Table(
         "lengths",
         "Failing sentences",
         (Column("source"),),
-        note="The share of sentences that would fail if only fragments of at least so many words "
-        "counted.",
+        note="The share of failing sentences by minimum fragment length in words.",
         by="source",
         pivot=Pivot(
             "words",

@@ -313,7 +313,7 @@ class _Texts:
 # is. Numbers are exact, as an n-gram's key is made from the number of its first n-1 words and its
 # last word; nothing is hashed.
 
-WITHOUT = "no training set to hold the items against: --train names an index, or texts"
+WITHOUT = "no training set to compare the items with: --train takes an index or texts"
 
 
 def check_train(
@@ -330,8 +330,8 @@ def check_train(
         texts = open_reference(corpus, role=flag)
         if placebo and not isinstance(texts, Corpus):
             raise OptionError(
-                f"--{flag} {reference_name(texts)} is an index, of which nothing can be drawn: "
-                "with --placebo, both sets are texts"
+                f"--{flag} {reference_name(texts)} is an index, which cannot be sampled: with "
+                "--placebo, both sets must be texts"
             )
         check_reference_corpus(texts, (layer,), signature, flag)
 

@@ -104,7 +104,7 @@ def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
         try:
             numbers[text] = _NO_NUMBERS.get(stripped.lower(), stripped)
         except ValueError:
-            problem = f"the score of '{ids[text]}' is no number: {stripped!r}"
+            problem = f"the score of '{ids[text]}' is not a number: {stripped!r}"
             raise InputError(problem, field=field) from None
     return numbers
 
@@ -449,7 +449,7 @@ LAYOUT = (
         "partition",
         "Bins",
         (Column("of", " "),),
-        note="percent of an item's n-grams that the training set holds",
+        note="percent of an item's n-grams that occur in the training set",
         rows=_partition,
         pivot=Pivot("points", Column("items", kind="count")),
     ),

@@ -232,12 +232,12 @@ def embedding_notes(embedding: Embedded, take: Take, unit: Unit) -> list[str]:
         known = len(sentences) + without + not_drawn
         notes.append(f"{several(len(sentences), unit)} drawn at random from {known:,}")
     if unfinished := int(embedding.unfinished[take].sum()):
-        notes.append(f"left out: {several(unfinished, 'sentence')} of texts that are cut off")
+        notes.append(f"left out: {several(unfinished, 'sentence')} of truncated texts")
     if without:
         notes.append(f"left out: {several(without, unit)} for which the embedder has no vector")
     if cut := int(embedding.cut[sentences].sum()):
         notes.append(
-            f"longer than the model reads, so that the vector stands for the beginning: {cut:,}"
+            f"longer than the model reads, so the vector covers only the beginning: {cut:,}"
         )
     looks = Counter(embedding.looks[text] for text in take.tolist() if text in embedding.looks)
     return [*notes, *remarks(looks)]

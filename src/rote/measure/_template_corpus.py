@@ -224,7 +224,7 @@ def _why(runs: int, documents: set[str]) -> str:
         more = f" (and in {len(documents) - 1:,} more)" if len(documents) > 1 else ""
         where = f"the document '{min(documents)}'{more}"
     if runs == 1:
-        return f"all its words stand together in {where}"
+        return f"all its words occur together in {where}"
     return f"runs of {RUN} words from its beginning, middle and end all occur in {where}"
 
 
@@ -288,7 +288,7 @@ def check_corpora(options: Options, *, signature: str) -> dict[str, Path | Index
     for name, index in name_indexes(options.corpus):
         if name in corpora:
             raise OptionError(
-                f"two corpora are called '{name}': give each a name of its own, as NAME={index}"
+                f"two corpora are called '{name}': give each a unique name, as NAME={index}"
             )
         if isinstance(index, Path):
             check_index(index, [options.layer], signature)
@@ -412,8 +412,8 @@ def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> T
     """Which texts occur in the corpus; how many is said, since it explains what is found."""
     if not can_look_up(index):
         comparison.reporter.say(
-            f"{name}: without a sorted layer '{WORDS}', texts that occur in the corpus themselves "
-            f"are noticed by their ids alone; `rote index add-layer {index.path or 'IDX'} {WORDS}`"
+            f"{name}: without a sorted layer '{WORDS}', texts that occur in the corpus are "
+            f"recognized only by their ids; `rote index add-layer {index.path or 'IDX'} {WORDS}`"
         )
     why = texts_in_corpus(index, rows.word, rows.raw, comparison.ids)
     table = [
@@ -425,8 +425,8 @@ def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> T
     if table:
         total = sum(map(len, comparison.groups.values()))
         comparison.reporter.say(
-            f"{name}: {len(table):,} of {total:,} measured texts occur in this corpus themselves, "
-            "so their templates are found there"
+            f"{name}: {len(table):,} of {total:,} measured texts occur in this corpus, so their "
+            "templates are found there"
         )
     return table
 

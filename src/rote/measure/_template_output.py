@@ -152,7 +152,7 @@ LAYOUT = (
         "coverage",
         lambda rows, result: f"Templates in {rows[0]['corpus']}",
         (Column("source"),),
-        note="share of n-grams that the corpus holds (share among its most frequent ones)",
+        note="share of n-grams that occur in the corpus (share among its most frequent ones)",
         split=("corpus",),
         by="source",
         pivot=Pivot(
@@ -195,7 +195,7 @@ LAYOUT = (
             Column("other_perplexity", "others", "number", ends=("other_low", "other_high")),
             *make_columns("texts:count spans=occurrences:count p:p"),
         ),
-        note="of templates, and of other stretches of the same texts; p: Wilcoxon, on bits",
+        note="of templates, and of other spans of the same texts; p: Wilcoxon, on bits",
         rows=_models,
         limit=100,
     ),
@@ -337,8 +337,8 @@ CHARTS = (
         format="form",
         zero=True,
         rows=_lengths,
-        says="The share of texts that hold a template, and templates per token, over the length "
-        "of templates. The reference is dashed.",
+        says="The share of texts with a template, and templates per token, by template length. "
+        "The reference is dashed.",
     ),
     Chart(
         "coverage",
@@ -353,7 +353,7 @@ CHARTS = (
         ends=("low", "high"),
         share=True,
         rows=_coverage,
-        says="The share of the templates, and of other n-grams, that the corpus holds, with "
+        says="The share of the templates, and of other n-grams, that occur in the corpus, with "
         "intervals.",
     ),
     Chart(
@@ -377,7 +377,7 @@ CHARTS = (
         "distinctive",
         "Distinctive templates",
         "The templates that set each source apart from the reference. Right: more in the source. "
-        "Hollow points may well be chance.",
+        "Hollow points may be due to chance.",
         distinctive,
     ),
     Chart(
@@ -409,6 +409,6 @@ CHARTS = (
         scales={"perplexity": "log"},
         shared=True,
         rows=_perplexity,
-        says="The perplexity of templates and of other stretches, with each model.",
+        says="The perplexity of templates and of other spans, with each model.",
     ),
 )

@@ -45,7 +45,7 @@ _WHITE_SPACE = Need("word", "whitespace")
 class Options:
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
-        "how it is computed: exactly, as the paper prints it, or as the diversity package does",
+        "definition: exact, as printed in the paper, or as in the diversity package",
     )
     layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
     n: int = option(6, "items in a template", short="-n", least=1, most=LONGEST_NGRAM, common=True)
@@ -57,17 +57,17 @@ class Options:
     lengths: tuple[int, ...] = option(
         (4, 5, 6, 7, 8), "template lengths of the curve", least=1, most=LONGEST_NGRAM, common=True
     )
-    top: int = option(100, "at most this many templates of a source", least=1, common=True)
-    min_count: int = option(2, "how often a template has to occur (variant exact)", least=1)
+    top: int = option(100, "maximum number of templates per source", least=1, common=True)
+    min_count: int = option(2, "minimum frequency of a template (variant exact)", least=1)
     templates_from: str | None = option(
         None,
-        "match the templates of this source, or of a file, on all sources",
+        "use the templates of this source, or of a file, for all sources",
         metavar="SOURCE",
         sign=lambda name: name and signed_set(name),
     )
     corpus: tuple[str, ...] = option(
         (),
-        "look the templates up in an index; several are named",
+        "look up the templates in an index; several need names",
         metavar="NAME=IDX,...",
         opened=True,
         takes="index",
@@ -76,7 +76,7 @@ class Options:
     )
     highlight: str | None = option(
         None,
-        "show this text with its templates marked, instead of the tables",
+        "show this text with its templates marked instead of the tables",
         metavar="ID",
         sign=lambda name: None,
         common=True,
@@ -92,13 +92,13 @@ class Options:
     model: tuple[str, ...] = option(
         (),
         "how surprising templates are to these models, against other spans: folders, "
-        "transformers:NAME, ...; several are checkpoints; NAME=MODEL gives one a name of its own",
+        "transformers:NAME, ...; several are checkpoints; NAME=MODEL names a model",
         metavar="M,...",
         sign=lambda models: model_signatures(models) if models else None,
     )
     context: Literal["text", "none"] = option(
         "text",
-        "what a model sees before a span: the text up to it, or nothing",
+        "context of a span for the model: the text before it, or none",
         form=False,
         sign=lambda context: None if context == "text" else context,
     )
@@ -513,7 +513,7 @@ def strings_of(windows: Windows, word: Layer, take: Take, chosen: Chosen) -> Tem
     if len(windows.numbers) != len(word.ids):
         raise OptionError(
             "the variants paper and package look for the words of a template, and this layer's "
-            "items are not words: take a layer such as pos, or --variant exact"
+            "items are not words: use a layer such as pos, or --variant exact"
         )
     places, templates = windows.places(word, take, chosen)
     encoded = [fold(entry).encode("utf-8", "surrogatepass") for entry in word.vocabulary]

@@ -80,7 +80,7 @@ class Windows:
     every: WindowListing
 
     def templates(self, take: Take, top: int, min_count: int) -> Chosen:
-        """The `top` most frequent n-grams of these texts that stand at least `min_count` times."""
+        """The `top` most frequent n-grams of these texts that occur at least `min_count` times."""
         return _most_frequent(self.every.counts(take), top, min_count)
 
     def grams(self, layer: Layer, chosen: Chosen) -> list[tuple[str, ...]]:
@@ -135,8 +135,8 @@ def sentence_ends(layer: Layer) -> Offsets:
     """Where a layer's sentences end, for n-grams that stay within them."""
     if layer.sentence_ends is None:
         raise OptionError(
-            f"n-grams are to stay within sentences, and the layer '{layer.name}' comes without "
-            "sentence ends: give them with the layer, or take --variant exact, --windows text"
+            f"n-grams must stay within sentences, but the layer '{layer.name}' has no sentence "
+            "boundaries: provide them with the layer, or use --variant exact, --windows text"
         )
     return layer.sentence_ends
 

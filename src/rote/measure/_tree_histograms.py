@@ -103,7 +103,7 @@ def neighbours(away: Array, starts: Array, ends: Array) -> tuple[Array, Array]:
             step = away[starts[sentence] + word]
             head = length if step == 0 else word + step
             if head < 0 or head > length or (head == length and step != 0):
-                raise ValueError("the head of a word stands outside of its sentence")
+                raise ValueError("the head of a word is outside its sentence")
             heads[first + word] = first + head
             edge_ends[first + word + 1] += 1
             edge_ends[first + head + 1] += 1

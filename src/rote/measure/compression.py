@@ -69,9 +69,9 @@ Bytes: TypeAlias = NDArray[np.uint8]
 @dataclass(frozen=True, slots=True)
 class Options:
     variant: Literal["exact", "package"] = option(
-        "exact", "how it is computed: exact definition, or what the diversity package computes"
+        "exact", "definition: exact, or as in the diversity package"
     )
-    layer: str = option("text", "what is compressed: text (as it is), or a layer, its items joined")
+    layer: str = option("text", "what to compress: text (as it is), or a layer, its items joined")
     codecs: tuple[str, ...] = option(("gzip",), "codecs, one value each: gzip, xz, zstd")
 
     def __post_init__(self) -> None:
@@ -364,7 +364,7 @@ METRIC = Metric(
     says=lambda settings: (
         "How well the parts of speech compress: what repeats in grammar, whatever the words."
         if settings.get("layer") == "pos"
-        else "How well the texts compress together: what repeats takes less room."
+        else "How well the texts compress together: repetition takes less space."
     ),
     section="diversity",
     place=40,

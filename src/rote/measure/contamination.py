@@ -82,45 +82,43 @@ class Options:
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
         (8, 13),
-        "the two lengths of n-grams that are looked up, the shorter first",
+        "two n-gram lengths to look up, the shorter first",
         short="-n",
         most=LONGEST_NGRAM,
         common=True,
     )
     share: float = option(
         0.7,
-        "share of the shorter n-grams from which on an item is contaminated",
+        "minimum share of the shorter n-grams for an item to be contaminated",
         above=0,
         most=1,
         common=True,
     )
     near: float = option(
         SCORE,
-        "share of an item's words, by their rarity, from which on it is near: those that occur in "
-        "one passage in the same order, punctuation apart",
+        "minimum share of an item's words, weighted by rarity, for it to be near: words that "
+        "occur in one passage in the same order, ignoring punctuation",
         above=0,
         most=1,
         common=True,
     )
     meaning: bool = option(
         False,
-        "look for items in other words as well, in an index with the layer meaning",
+        "also look for paraphrased items, in an index with the layer meaning",
         sign=_sign_meaning,
         common=True,
     )
     chance: float = option(
         CHANCE,
-        "how probable a match in other words may be at most (in an item of its length that has "
-        "nothing to do with the corpus)",
+        "maximum probability of a paraphrase match by chance (in an unrelated item of its length)",
         sign=lambda chance: None if chance == CHANCE else chance,
         above=0.0,
         most=0.2,
     )
     benchmark: str | None = option(
         None,
-        "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; "
-        "texts: none, "
-        "a field is looked up as it is; default: known by its fields",
+        "benchmark: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; texts: "
+        "no benchmark, a field is looked up as it is; default: detected from the fields",
         metavar="NAME",
         common=True,
     )
@@ -130,7 +128,7 @@ class Options:
         if len(self.n) != 2 or not 1 <= self.n[0] < self.n[1]:
             raise OptionError("-n takes two lengths, the shorter first, such as 8,13")
         if self.chance != CHANCE and not self.meaning:
-            raise OptionError("--chance is for matches in other words: add --meaning")
+            raise OptionError("--chance is for paraphrases: add --meaning")
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -317,14 +315,14 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
         return [reference_corpus.NO_CORPUS]
     short, long = options.n
-    why = f"items cannot be judged: fewer than {several(short, 'word')}, or common words alone"
+    why = f"items cannot be judged: fewer than {several(short, 'word')}, or only common words"
     lines = count_note(~rows.judged[take], why)
     lines += count_note(
         rows.lengths[take] < long, f"items are shorter than {several(long, 'word')}: no {long}-gram"
     )
     there = int((~rows.judged[take] & (rows.occurrence[take] > 0)).sum())
     if there:
-        lines.append(f"{there:,} of those that cannot be judged occur in the corpus whole")
+        lines.append(f"{there:,} of those that cannot be judged occur in the corpus as a whole")
     return lines
 
 
@@ -416,8 +414,8 @@ def _explained(rows: Sequence[Mapping[str, Any]], result: Result) -> str:
     sizes = [name.removeprefix("found_") for name in rows[0] if name.startswith("found_")]
     run = f"{sizes[0]} words or more in a row" if sizes else "a long run of words"
     return (
-        f"{several(len(rows), 'item')} with {run}, or found: exact (whole), folded "
-        "(punctuation apart), near (words changed); longest: words of the longest run there."
+        f"{several(len(rows), 'item')} with {run}, or found: exact (as a whole), folded (ignoring "
+        "punctuation), near (words changed); longest: words of the longest run there."
     )
 
 
@@ -451,7 +449,7 @@ _LAYOUT = (
         REWORDED,
         "Items in other words",
         (*_MEANING_COLUMNS, Column("match", kind="text")),
-        note="p: how probable such a match is by chance",
+        note="p: probability of such a match by chance",
         by="source",
     ),
     Table(
@@ -466,14 +464,14 @@ _LAYOUT = (
 def method(s: Mapping[str, str]) -> str:
     short, _, long = s["n"].partition(",")
     return (
-        f"A text is contaminated if the corpus holds at least {float(s['share']):.0%} of its "
+        f"A text is contaminated if the corpus contains at least {float(s['share']):.0%} of its "
         f"{short}-grams, near if {float(s.get('near', SCORE)):.0%} of its words, by their rarity, "
-        f"occur in one passage in the same order, and touched if neither holds but it has a "
+        "occur in one passage in the same order, and touched if neither holds but it has a "
         f"{long}-gram; texts of fewer than {short} words, or of common words alone, are not judged"
         + (
             "; a text is reworded if sentences of the corpus that hold half of it or more in other "
-            f"words are as near as chance brings at most {float(s.get('chance') or CHANCE):g} of "
-            "such texts"
+            "words are nearer than chance allows for more than "
+            f"{float(s.get('chance') or CHANCE):g} of such texts"
             if s.get("meaning", "None") != "None"
             else ""
         )
@@ -493,7 +491,7 @@ METRIC = Metric(
         "(2022), PaLM: Scaling Language Modeling with Pathways (70 % of 8-grams)"
     ),
     match=None,
-    uncut_reason="an item is looked up as a whole",
+    uncut_reason="each item is looked up as a whole",
     standard_errors=standard_errors,
     intervals=intervals,
     interval_method="Wilson (shares of items), jackknife over items (means)",
@@ -504,7 +502,7 @@ METRIC = Metric(
     items=True,
     inputs=False,
     layout=_LAYOUT,
-    says="Which items occur in a corpus, whole or in part.",
+    says="Which items occur in a corpus, in full or in part.",
     section="corpus",
     circular=("corpus", "found_8", 1.0),
     place=30,

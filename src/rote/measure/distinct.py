@@ -1,7 +1,7 @@
 """Distinct answers to a prompt: how many a source gives, and how useful they are together.
 
 Answers to one prompt (texts with the same `doc_id`) are put into classes, in the order in which
-they come: an answer is new unless it is like one that was new before. `distinct` is the number of
+they come: an answer is new unless it is similar to an earlier new one. `distinct` is the number of
 classes among the first k answers, the mean over prompts (distinct_k of Zhang et al. 2025,
 NoveltyBench). With --quality, a field that says how good each answer is, `utility` is what a reader
 gets who goes on to the next answer with probability --patience: the mean of the quality of new
@@ -43,20 +43,21 @@ from rote.measure._likeness import ABOVE, Likeness, scored, within_sets
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
     partition: str | None = option(
-        None, "field that says which answers to a prompt are the same", metavar="FIELD"
+        None,
+        "field with the class of each answer: answers of one class are the same",
+        metavar="FIELD",
     )
     like: Literal["rouge_l", "runs", "templates", "cosine"] = option(
-        "rouge_l", "the likeness by which answers are the same, without --partition"
+        "rouge_l", "similarity that decides which answers are the same, without --partition"
     )
     above: float | None = option(
         None,
-        "answers with a likeness above this are the same; default: "
+        "threshold of similarity above which answers are the same; default: "
         + ", ".join(f"{name} {least}" for name, least in ABOVE.items()),
     )
     k: int | None = option(
         None,
-        "how many answers to a prompt are looked at, the first ones; default: as many as most "
-        "prompts have",
+        "number of answers per prompt, from the first on; default: as many as most prompts have",
         short="-k",
         least=2,
         most=10_000,
@@ -65,11 +66,9 @@ class Options(OptionSet):
         None, "field with the quality of each answer, a number: gives utility", metavar="FIELD"
     )
     patience: float = option(
-        0.8, "how likely a reader is to look at one more answer", above=0, most=1
+        0.8, "probability that a reader looks at one more answer", above=0, most=1
     )
-    embedder: str = option(
-        embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
-    )
+    embedder: str = option(embeddings.DEFAULT, "embedder for the cosine", sign=meaning.signed)
 
     @property
     def how(self) -> Likeness:
@@ -130,7 +129,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Answers:
     sizes = _sizes(sets, owners(work.sources(count), count))
     if prompts and sizes.max(initial=0) < 2:
         raise OptionError(
-            "distinct counts distinct answers to one prompt, and no doc_id has two texts of one "
+            "distinct counts distinct answers to one prompt, but no doc_id has two texts of one "
             "source"
         )
     place, begin, width, total = _squares(sets)
@@ -238,7 +237,9 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
     sizes = np.diff(np.append(begins, len(sets)))
     widths = np.where(sets[order[begins]] >= 0, sizes, 0)
     if int((widths**2).sum()) > 4_000_000_000:
-        raise OptionError("too many answers to one prompt to compare all: take fewer with --sample")
+        raise OptionError(
+            "too many answers to one prompt to compare all: reduce them with --sample"
+        )
     place = rank_in_groups(order, sets)
     begin, width = np.empty(len(sets), np.int64), np.empty(len(sets), np.int64)
     begin[order] = np.repeat(np.cumsum(widths**2) - widths**2, sizes)
@@ -259,7 +260,7 @@ def _numbers(raw: RawText, field: str) -> Floats:
         try:
             numbers[number] = float(string)
         except ValueError:
-            problem = f"the quality of an answer is no number: {string!r}"
+            problem = f"the quality of an answer is not a number: {string!r}"
             raise InputError(problem, field=field) from None
     return numbers
 
@@ -324,8 +325,8 @@ METRIC = Metric(
     ),
     method=lambda s: (
         "Distinct answers are counted among the answers of a source to the same prompt"
-        + (f", as the field {s['partition']} tells them apart" if s["partition"] != "None" else "")
-        + "; an answer is new unless it is like one that was new before"
+        + (f", as classified by the field {s['partition']}" if s["partition"] != "None" else "")
+        + "; an answer is new unless it is similar to an earlier new one"
     ),
     report=lambda context: context.lacks_prompts() or {},
 )

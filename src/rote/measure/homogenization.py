@@ -56,12 +56,15 @@ Ngrams: TypeAlias = tuple[Ids, Ids, Offsets, int]
 @dataclass(frozen=True, slots=True)
 class Options:
     variant: Literal["exact", "package"] = option(
-        "exact", "how it is computed: exact definition, or what the diversity package computes"
+        "exact", "definition: exact, or as in the diversity package"
     )
     layer: str = option("lower", "layer to compare (variant exact)")
     scores: tuple[str, ...] = option(("rouge_l", "bleu"), "scores, one value each: rouge_l, bleu")
     max_texts: int = option(
-        10_000, "a group with more texts is sampled down to this many", least=2, most=100_000
+        10_000,
+        "maximum number of texts per group; larger groups are sampled",
+        least=2,
+        most=100_000,
     )
 
     def __post_init__(self) -> None:
@@ -205,7 +208,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         drawn = f"{most:,} texts drawn at random from {remaining:,}"
         lines.append(f"all pairs of {drawn} (max_texts)")
     if remaining < 2:
-        lines.append("fewer than two texts: there is no pair to compare")
+        lines.append("fewer than two texts: no pairs to compare")
     return lines
 
 
@@ -225,7 +228,7 @@ def _chosen(rows: Rows, take: Take, options: Options) -> Take:
     """The texts of a group that are compared."""
     sources = np.unique(rows.sources[take])
     if np.count_nonzero(sources != rows.reference) > 1:
-        raise ValueError("a group of several sources: their pairs are not scored")
+        raise ValueError("a group of several sources: its pairs are not scored")
     chosen = take if options.variant == "package" else take[rows.texts.lengths[take] > 0]
     if len(chosen) <= options.max_texts:
         return chosen
@@ -340,7 +343,7 @@ METRIC = Metric(
     blend=blend,
     contributions=contributions,
     notes=notes,
-    says="How similar the texts of a source are, pair by pair.",
+    says="How similar the texts of a source are to each other.",
     section="diversity",
     place=60,
     panel=({},),

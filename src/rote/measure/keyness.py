@@ -139,7 +139,8 @@ LAYOUT = (
         "patterns",
         "Named patterns",
         (Column("pattern"),),
-        note="in 1,000 words; more (▲) or less (▼) than on the other side, p < 0.05 by texts",
+        note="per 1,000 words; more (▲) or less (▼) than on the other side, p < 0.05 by permuting "
+        "texts",
         rows=_marked_patterns,
         pivot=Pivot("source", Column("rate", kind="number", decimals=3, mark="mark")),
         limit=40,
@@ -160,7 +161,7 @@ CHARTS = (
         hollow="unsure",
         rows=_strongest,
         says="Right: phrases that the source uses more; left: those of the other side. Hollow "
-        "points may be chance among so many.",
+        "points may be due to chance among so many.",
     ),
 )
 
@@ -209,22 +210,22 @@ class Options:
     )
     lengths: tuple[int, ...] = option(
         (),
-        "how many items a phrase has; default: 1,2,3,4, of patterns 3,4,5,6",
+        "lengths of phrases, in items; default: 1,2,3,4, of patterns 3,4,5,6",
         least=1,
         most=LONGEST_NGRAM,
         common=True,
     )
     top: int = option(
         0,
-        "how many phrases of each source and side are listed; 0: 20, of patterns 10 of each length",
+        "number of phrases to list per source and side; 0: 20, of patterns 10 of each length",
         least=0,
         common=True,
     )
     function_words: bool = option(
-        False, "list punctuation, and phrases of function words alone, as well"
+        False, "also list punctuation, and phrases of only function words"
     )
-    min_count: int = option(5, "how often an item has to occur in all texts", least=2)
-    min_texts: int = option(3, "in how many texts of its own side it has to occur", least=1)
+    min_count: int = option(5, "minimum frequency of an item in all texts", least=2)
+    min_texts: int = option(3, "minimum number of texts of its own side that contain it", least=1)
     corpus: str | None = corpus_option(
         "an index, or a file of texts, as the other side", needed=False
     )
@@ -250,14 +251,14 @@ class Options:
     )
     sentences: int | None = option(
         None,
-        "of patterns: at most this many sentences of each source have a ball; default: 5000",
+        "of patterns: maximum number of sentences per source with a ball; default: 5000",
         least=1,
         most=1_000_000,
         sign=lambda sentences: sentences,
     )
     drop_incomplete: Drop | None = option(
         None,
-        "of patterns: sentences to drop of a text that is cut off: its last, or first and last; "
+        "of patterns: sentences to drop from a truncated text: its last, or first and last; "
         "default: none",
         sign=lambda drop: drop,
     )
@@ -399,7 +400,7 @@ def reduce(rows: Counted, take: Take, options: Options, rng: np.random.Generator
 def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     source = grammar.source_of(rows.groups, take)
     if source not in rows.opposites and len(rows.groups) > 1:
-        return ["this is the reference: nothing to compare it with"]
+        return ["this is the reference: nothing to compare"]
     if source not in rows.opposites:
         return ["nothing to compare with: name a --reference, a --corpus, or give several sources"]
     if source not in rows.contrasts:
@@ -407,9 +408,9 @@ def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     lines = [f"compared with {rows.opposites[source]}"]
     contrast, others = rows.contrasts[source], rows.others[source]
     if others is None:
-        lines.append("the texts of a corpus cannot be permuted: p is that of independent words")
+        lines.append("the texts of a corpus cannot be permuted: p assumes independent words")
     elif np.isnan(contrast.p).all():
-        lines.append("no permutations, so that no phrase is known to be more than chance")
+        lines.append("no permutations, so no phrase is tested")
     else:
         lines += tested_texts_note(contrast.texts, len(take) + len(others))
     return lines

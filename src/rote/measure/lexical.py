@@ -65,32 +65,30 @@ _NEVER = 40.0
 class Options:
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
-        "how it is computed: exactly, on the paper's tokens, or as the diversity package does",
+        "definition: exact, on the paper's tokens, or as in the diversity package",
     )
     layer: str = option("lower", "layer to count over (variant exact)")
     sample_ngrams: int = option(
-        40_000, "n-grams drawn for each Unique-n; all where there are fewer", least=1
+        40_000, "n-grams drawn for each Unique-n; all if there are fewer", least=1
     )
     ngram_max: int = option(
-        4, "longest n-gram in ngram_diversity; 0 leaves it out", least=0, most=LONGEST_NGRAM
+        4, "longest n-gram in ngram_diversity; 0: leave it out", least=0, most=LONGEST_NGRAM
     )
     window: int = option(50, "words in a window of MATTR", least=1, most=1_000_000, window=True)
-    threshold: float = option(
-        0.72, "type-token ratio at which a factor of MTLD is full", above=0, below=1
-    )
+    threshold: float = option(0.72, "type-token ratio that ends a factor of MTLD", above=0, below=1)
     draws: int = option(
         42, "words drawn from a text for HD-D", least=1, most=1_000_000, window=True
     )
     target_length: int | None = option(
         None,
-        "words that a text should have: gives PATTR",
+        "target length in words, for PATTR",
         least=1,
         sign=lambda value: value,
         most=1_000_000,
     )
     punctuation: bool = option(
         True,
-        "count punctuation marks as words, as the tokenizer gives them",
+        "count punctuation as words, as tokenized",
         sign=lambda counted: None if counted else "no",
     )
 

@@ -92,7 +92,7 @@ CHARTS = (
         titles={"n": "items in an n-gram"},
         share=True,
         rows=_curve_rows,
-        says="The share of n-grams that the corpus does not hold, over their length.",
+        says="The share of n-grams that do not occur in the corpus, by length.",
     ),
     Chart(
         "coverage",
@@ -104,11 +104,10 @@ CHARTS = (
         colour="source",
         panel=("title",),
         ends=("low", "high"),
-        titles={"length": "words in a run, at least"},
+        titles={"length": "minimum span length, in words"},
         share=True,
         rows=lambda rows, result: [{**row, "title": "words in copied runs"} for row in rows],
-        says="The share of words that lie in runs that the corpus holds, over the length of the "
-        "runs.",
+        says="The share of words in spans that occur in the corpus, by span length.",
     ),
 )
 
@@ -144,22 +143,23 @@ class Options:
     corpus: str | None = corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
-    tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")
+    tags: str = option("pos", "layer of tags for syntactic novelty; '' leaves it out")
     n: tuple[int, ...] = option(
         (4, 8, 12),
-        "n-grams whose novelty is a value; the curve has all up to 30",
+        "n-gram lengths reported as values; the curve has all up to 30",
         short="-n",
         least=1,
         most=MOST,
     )
     meaning: bool = option(
         False,
-        "add the creativity index with near-verbatim spans, by an index with the layer meaning",
+        "also give the creativity index with near-verbatim spans, using an index with the layer "
+        "meaning",
         sign=_sign_meaning,
     )
     near: float = option(
         SIMILARITY,
-        "similarity of words from which on a span is near-verbatim",
+        "minimum word similarity of a near-verbatim span",
         sign=lambda near: None if near == SIMILARITY else near,
         above=0.0,
         most=1.0,
@@ -343,9 +343,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         lost = ", and no creativity index" * (least == COVERING[-1])
         problem = f"texts have fewer than {several(least, 'word')}: no {least}-gram in them{lost}"
         lines += count_note(lengths < least, problem)
-    problem = (
-        "texts occur in the corpus from their first word to their last: nothing in them can be new"
-    )
+    problem = "texts occur in the corpus as a whole: nothing in them can be new"
     return lines + count_note((rows.longest[take] == lengths) & (lengths >= COVERING[-1]), problem)
 
 
@@ -538,7 +536,7 @@ METRIC = Metric(
         "Language Models via Systematic Attribution of Machine Text against Web Text"
     ),
     match=None,
-    uncut_reason="a copied run that a window cuts is no longer the copied run",
+    uncut_reason="a window would cut copied spans",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,
@@ -546,14 +544,14 @@ METRIC = Metric(
     charts=CHARTS,
     check=check,
     layout=_LAYOUT,
-    says="How much of the texts a corpus has, and how much is new.",
+    says="How much of the texts occurs in a corpus, and how much is new.",
     section="corpus",
     chapter=Chapter(
         "Novelty",
         30,
         texts="The longest copied runs, in their texts",
-        legend="Underlined: words that occur in the corpus in the same order; where, below the "
-        "text.",
+        legend="Underlined: words that occur in the corpus in the same order; sources are below "
+        "the text.",
     ),
     evidence=evidence,
     circular=("corpus", "coverage_8", 1.0),

@@ -99,7 +99,7 @@ class Options:
     corpus: str = corpus_option(default="")
     corpus_read: tuple[str, ...] = read_option("the corpus")
     relax: int = option(
-        1, "a fragment of at most this many sources needs a citation", least=1, common=True
+        1, "a fragment with at most this many sources needs a citation", least=1, common=True
     )
     min_words: int = option(
         5, "minimum length of a fragment that needs a citation, in words", least=2, most=10_000
@@ -113,14 +113,14 @@ class Options:
     layer: str = option("lower", "layer of words in which fragments are looked up")
     document_field: str | None = option(
         None,
-        "field that joins records of the ground truth: those with the same value are one document",
+        "field that groups records of the ground truth into documents",
         metavar="FIELD",
         common=True,
     )
     authors: str = option(
         "",
-        "CSV file with the columns name and author: whom a name of the ground truth stands for, "
-        "where the names that are taken for one are not right",
+        "CSV file with the columns name and author, to correct which names of the ground truth "
+        "count as one author",
         metavar="FILE",
         sign=_signed_authors,
         opened=True,
@@ -129,18 +129,18 @@ class Options:
     )
     incompleteness: bool = option(
         True,
-        "estimate how much the ground truth leaves out (one pass over all of it)",
+        "estimate how much is missing from the ground truth (one pass over all of it)",
         sign=unsigned,
     )
     top: int = option(
         250,
-        "sentences of each source that are listed with what decides them: so many failing ones, "
-        "those that repeat most, and as many others",
+        "number of sentences to list per source with their evidence: this many failing ones, most "
+        "repetitive first, and equally many others",
         least=0,
         sign=unsigned,
     )
     verdicts: bool = option(
-        False, "a further table with the verdict on every sentence", sign=unsigned, common=True
+        False, "also give a table with the verdict on every sentence", sign=unsigned, common=True
     )
 
     def __post_init__(self) -> None:
@@ -287,11 +287,11 @@ def _undefined(totals: Floats) -> Iterator[str]:
     bare = int(totals[SENTENCES] - totals[HOLDING])
     if bare:
         yield (
-            f"{bare:,} of {int(totals[SENTENCES]):,} sentences hold no fragment (one word, or "
-            "function words alone): neither original nor failing"
+            f"{bare:,} of {int(totals[SENTENCES]):,} sentences contain no fragment (one word, or "
+            "only function words): neither original nor failing"
         )
     if not totals[HOLDING]:
-        yield "no sentence holds a fragment: shares of fragments are undefined"
+        yield "no sentence contains a fragment: shares of fragments are undefined"
     if not totals[TOTAL][-1]:
         yield "no sentence of four words: BLEU is undefined"
 
@@ -324,7 +324,7 @@ def method(s: Mapping[str, str]) -> str:
     if s["variant"] == "exact":
         least = f" of at least {several(int(s['min_words']), 'word')}"
         if s["chance"] != "0":
-            least += f", of which chance brings at most {s['chance']} in 1,000 words,"
+            least += f", with at most {s['chance']} expected by chance in 1,000 words,"
     return (
         "A fragment (two words or more of a sentence, not begun or ended by a function word) is "
         f"original if no source of the corpus holds it; one{least} needs a citation if {whose} of "
@@ -401,9 +401,9 @@ METRIC = Metric(
     chapter=Chapter(
         "Originality",
         20,
-        texts="Sentences and whose words they hold",
+        texts="Sentences and the sources of their words",
         legend="A solid line: words that need a citation, with their sources below the text; a "
-        "dotted line: words that nobody in the corpus has.",
+        "dotted line: words that occur nowhere in the corpus.",
         first=("lengths",),
     ),
     evidence=evidence,

@@ -82,13 +82,13 @@ OVER_PLACEBO = "over_placebo"
 @dataclass(frozen=True, slots=True)
 class Options:
     train: str | None = corpus_option(
-        "The training set: an index, or a file or folder of texts", metavar="TRAIN"
+        "Training set: an index, or a file or folder of texts", metavar="TRAIN"
     )
     train_read: tuple[str, ...] = read_option("TRAIN")
     n: int = option(
         4, "length of the n-grams", short="-n", least=1, most=LONGEST_NGRAM, common=True
     )
-    layer: str = option("word", "layer of words; lower makes no difference of case")
+    layer: str = option("word", "layer of words; lower ignores case")
     on: str | None = option(
         None,
         "field whose n-grams are looked up, or 'text'; default: reference where records have it, "
@@ -102,7 +102,9 @@ class Options:
         "rouge where records have a reference, entities where they have a document too",
         common=True,
     )
-    min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all", least=1)
+    min_samples: int | None = option(
+        None, "minimum number of items per bin; default: 5 % of all", least=1
+    )
     placebo: str | None = corpus_option(
         "Unseen texts of the same kind as TRAIN, a file or folder: what the ratio by TRAIN has "
         "above the ratio by them is given first",
@@ -113,18 +115,18 @@ class Options:
     placebo_read: tuple[str, ...] = read_option("the placebo")
     control: str | None = option(
         None,
-        "Source that never saw the training set: the excess over it is given too",
+        "Source that never saw the training set, as a control: also give the excess over it",
         metavar="NAME",
     )
     normalize_to: str | None = option(
-        None, "Source by whose scores those of the others are divided too", metavar="NAME"
+        None, "Source to normalize by: also divide the other scores by its scores", metavar="NAME"
     )
     variant: Literal["exact", "paper"] = option("exact", "variant of entity scores: see there")
 
     def __post_init__(self) -> None:
         check_options(self)
         if is_given(self.placebo) and not is_given(self.train):
-            raise OptionError("--placebo stands beside a training set: --train names one")
+            raise OptionError("--placebo needs a training set: name one with --train")
 
 
 def settled(options: Options, fields: Collection[str]) -> Options:
@@ -255,8 +257,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
             lines.append("a draw puts all items into one bin: nothing to compare with the placebo")
     if rows.scores and len(rows.partition) < 2:
         lines.append(
-            f"all items are in one bin (bins hold {rows.partition.least:,} or more): no T_nov, "
-            "no T_sim"
+            f"all items are in one bin (each bin needs {rows.partition.least:,} or more): no "
+            "T_nov, no T_sim"
         )
     for name, column in rows.scores.items():
         lines += count_note(np.isnan(column[take]), "texts", f"{title(name)} is undefined in ")

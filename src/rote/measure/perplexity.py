@@ -26,9 +26,7 @@ from rote.models.answers import score_all
 from rote.models.options import how_to_run, run_option
 from rote.search.open_models import check_models, model_signatures, name_models, open_model
 
-WITHOUT = (
-    "no model to ask: --model names a folder, transformers:NAME, openai:URL#NAME, index:FOLDER"
-)
+WITHOUT = "no model: --model takes a folder, transformers:NAME, openai:URL#NAME, index:FOLDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if not rows.has_model:
         return [WITHOUT]
     if not rows.words[take].sum():
-        return ["no words: nothing to be surprised by"]
+        return ["no words to score"]
     if count := int(rows.from_second[take].sum()):
         return [
             f"scored from the second token on: {several(count, 'text')}, since the endpoint gives "
@@ -147,7 +145,7 @@ METRIC = Metric(
         "recognition tasks"
     ),
     match=None,
-    uncut_reason="a model would have to be asked again for every window",
+    uncut_reason="every window would need another pass of the model",
     per_text=per_text,
     notes=notes,
     check=lambda options, signature: check_models([options.model] if options.model else []),

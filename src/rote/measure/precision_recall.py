@@ -73,24 +73,25 @@ DRAWS = 50
 @dataclass(frozen=True, slots=True)
 class Options:
     variant: Literal["exact", "paper"] = option(
-        "exact", "what a ball holds: what lies at its radius too, or only what lies strictly inside"
+        "exact", "whether a ball includes its boundary, or only what is strictly inside"
     )
     on: tuple[str, ...] = option(
-        tuple(SPACES), "what sentences are compared by: trees (of dependencies), meaning (vectors)"
+        tuple(SPACES), "how to compare sentences: trees (of dependencies), meaning (vectors)"
     )
-    k: int = option(4, "a ball reaches to this neighbour", short="-k", least=1, most=10_000)
+    k: int = option(
+        4, "radius of a ball: the distance to this neighbour", short="-k", least=1, most=10_000
+    )
     sentences: int = option(
         5_000,
-        "at most this many sentences of each source, drawn at random, equally many of all",
+        "maximum number of sentences per source, drawn at random, the same for all",
         most=1_000_000,
     )
     drop_incomplete: Drop = option(
-        "none", "sentences to drop of a text that is cut off: its last, or first and last"
+        "none", "sentences to drop from a truncated text: its last, or first and last"
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
-        "texts",
+        "embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
         sign=meaning.signed,
     )
 
@@ -271,36 +272,36 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.reference is None:
-        return ["no reference: name the source to compare with by --reference"]
+        return ["no reference: name the source to compare with, with --reference"]
     source = rows.source_of(take)
     pairs = rows.pairs(source)
     missing = [name for name in _chosen_spaces(options) if name not in pairs]
     lines = [f"{name}: {_undefined_reason(rows, take, options)}" for name in missing]
     if source == rows.reference and pairs:
         lines.append(
-            "the reference beside itself would score 1; what one half of its texts scores beside "
-            "the other is in the table `baseline`, next to halves of the sources"
+            "the reference against itself would score 1; the table `baseline` compares halves of "
+            "its texts with each other and with halves of the sources"
         )
     for size in dict.fromkeys(len(pair.source) for pair in pairs.values()):
         of = [name for name, pair in pairs.items() if len(pair.source) == size]
         lines.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
     if "meaning" in pairs and source != rows.reference:
         dimensions = several(rows.spaces["meaning"].dimensions[str(source)], "dimension")
-        lines.append(f"meaning: {PCA:.0%} of the variance lie in {dimensions}")
+        lines.append(f"meaning: {PCA:.0%} of the variance is in {dimensions}")
     if rows.embedded is not None:
         return lines + meaning.embedding_notes(rows.embedded, take, "sentence")
     size, count = rows.spaces["trees"].size if pairs else 0, int(rows.comparable[take].sum())
     if 0 < size < count:
         lines.append(f"{several(size, 'sentence')} drawn at random from {count:,}")
     if cut_off := int(rows.cut_off[take].sum()):
-        lines.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
+        lines.append(f"left out: {several(cut_off, 'sentence')} of truncated texts")
     return lines
 
 
 def _undefined_reason(rows: Rows, take: Take, options: Options) -> str:
     """Why a source could not be compared."""
     if len(rows.groups) == 1:
-        return "not compared: there is no source beside the reference"
+        return "not compared: the reference is the only source"
     if int(rows.comparable[take].sum()) <= options.k:
         return f"not compared: too few sentences, not more than k = {options.k}"
     return f"nothing to compare with: not more than k = {options.k} sentences on the other side"
@@ -318,11 +319,11 @@ def _part(work: Work, start: float, stop: float) -> Work:
 _LAYOUT = (
     Table(
         "baseline",
-        "Halves of the texts beside halves of the reference's",
+        "Halves of the texts against halves of the reference's",
         (Column("source"),),
         note=lambda rows, result: (
-            f"Mean ± standard deviation of {rows[0]['draws']} draws: what a perfect imitation "
-            "could reach is what the reference reaches here."
+            f"Mean ± standard deviation of {rows[0]['draws']} draws: the value of the reference is "
+            "the most that a perfect imitation could reach."
         ),
         rows=add_titles,
         by="source",
@@ -400,7 +401,7 @@ METRIC = Metric(
     tested=False,
     inputs=False,
     layout=_LAYOUT,
-    says="How far the sentences of a source and of the reference cover each other.",
+    says="How far the sentences of a source and of the reference overlap.",
     section="patterns",
     findings=findings,
     place=20,

@@ -294,8 +294,8 @@ CHARTS = (
         share=True,
         format=".1%",
         rows=_mirrored,
-        says="Every two sources, the darker the more alike their texts on the same prompts. "
-        "The diagonal is a source with itself, where it has several texts on a prompt.",
+        says="All pairs of sources: darker means more similar texts on the same prompts. The "
+        "diagonal is a source with itself, where it has several texts on a prompt.",
     ),
     Chart(
         "tree",
@@ -310,7 +310,7 @@ CHARTS = (
         panel=("title",),
         titles={"likeness": "alike (mean over pairs of the two branches)"},
         rows=_branches,
-        says="Sources as the leaves of a tree; two branches meet where their likeness is.",
+        says="Sources as leaves of a tree; two branches join at the height of their similarity.",
     ),
 )
 
@@ -324,30 +324,28 @@ _OWN = "_own"
 class Options:
     scores: tuple[str, ...] = option(
         ("rouge_l", "runs", "templates"),
-        "likenesses, a table each: rouge_l, runs, templates, cosine",
+        "similarity scores, one table each: rouge_l, runs, templates, cosine",
     )
-    layer: str = option("lower", "layer of words that are compared")
+    layer: str = option("lower", "layer of words to compare")
     run: int = option(5, "words in a shared run", least=2, most=LONGEST_NGRAM)
-    tags: str = option("pos", "layer of tags whose patterns are compared")
+    tags: str = option("pos", "layer of tags for patterns")
     pattern: int = option(6, "tags in a shared pattern", least=2, most=LONGEST_NGRAM)
     words: int | None = option(
         None,
-        "compare only this many words of each text, from its beginning: for sources of different "
-        "length (not in the cosine)",
+        "compare only the first words of each text, this many: for sources of different length "
+        "(not in the cosine)",
         least=1,
         most=1_000_000,
     )
     above: float | None = option(
         None,
-        "pairs above this are counted as alike; default: "
+        "threshold above which pairs count as similar; default: "
         + ", ".join(f"{name} {least}" for name, least in ABOVE.items()),
     )
-    embedder: str = option(
-        embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
-    )
+    embedder: str = option(embeddings.DEFAULT, "embedder for the cosine", sign=meaning.signed)
     max_texts: int = option(
         200,
-        "at most this many texts of a source for one prompt, the first ones",
+        "maximum number of texts of a source per prompt, from the first on",
         least=2,
         most=10_000,
     )
@@ -489,17 +487,17 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
 def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
     lines = []
     if not rows.prompts:
-        lines.append("the texts have no doc_id: all are compared with all, whatever they answer")
+        lines.append("the texts have no doc_id, so all are compared with all")
     elif alone := int((rows.sets[take] < 0).sum()):
         lines.append(f"left out: {several(alone, 'text')} without doc_id")
     if many := int(rows.left_out[take].sum()):
-        beyond = f"beyond {options.max_texts} of a prompt (max_texts)"
+        beyond = f"above {options.max_texts} per prompt (max_texts)"
         lines.append(f"left out: {several(many, 'text')} {beyond}")
     is_first, is_second = _pairs_within(rows, take)
     if not (is_first != is_second).any():
-        lines.append("no text of another source answers the same prompt")
+        lines.append("no other source answers the same prompt")
     if not (is_first & is_second).any():
-        lines.append("no prompt has two texts of this source: nothing to compare it with itself by")
+        lines.append("no prompt has two texts of this source, so it cannot be compared with itself")
     for name, scores in rows.scores.items():
         if undefined := int((np.isnan(scores) & (is_first | is_second)).sum()):
             pairs = several(undefined, "pair")
@@ -611,7 +609,7 @@ METRIC = Metric(
     inputs=False,
     layout=LAYOUT,
     charts=CHARTS,
-    says="How alike the texts of different sources are that answer the same prompt.",
+    says="How similar the answers of different sources to the same prompt are.",
     section="diversity",
     place=65,
     main=("rouge_l",),

@@ -34,7 +34,7 @@ from rote.measure._text_means import count_note
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
     variant: Literal["exact", "package"] = option(
-        "exact", "exact definition, or what the diversity package computes"
+        "exact", "definition: exact, or as in the diversity package"
     )
     layer: str = option("lower", "layer to count over (variant exact)")
     n: int = option(4, "words in an n-gram", short="-n", least=1, most=LONGEST_NGRAM)
@@ -147,7 +147,7 @@ METRIC = Metric(
     undefined=undefined,
     contributions=contributions,
     notes=notes,
-    says="How much of a text other texts of its source say too.",
+    says="How much of a text recurs in other texts of its source.",
     section="diversity",
     place=50,
     panel=({},),

@@ -50,21 +50,20 @@ RESAMPLED = 5_000
 class Options(OptionSet):
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
-        "what is computed: all sentences, 2,000 of each source as in the paper, or what the "
-        "package diversity gives",
+        "definition: all sentences, 2,000 per source as in the paper, or as in the diversity "
+        "package",
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
-        "texts",
+        "embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
         sign=meaning.signed,
     )
-    unit: Unit = option("sentence", "what gets a vector (variant package: a text)")
+    unit: Unit = option("sentence", "unit to embed (variant package: a text)")
     sentences: int | None = option(
-        None, "at most this many sentences of each source, drawn at random", least=2, most=1_000_000
+        None, "maximum number of sentences per source, drawn at random", least=2, most=1_000_000
     )
     drop_incomplete: Drop = option(
-        "none", "sentences to drop of a text that is cut off: its last, or first and last"
+        "none", "sentences to drop from a truncated text: its last, or first and last"
     )
 
     def signed(self) -> dict[str, Any]:
@@ -272,7 +271,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     lines = meaning.embedding_notes(rows.embedded, take, options.embeds)
     count = int(rows.counts[take].sum())
     if count < 2:
-        lines.append(f"fewer than two {options.embeds}s: there is no pair to compare")
+        lines.append(f"fewer than two {options.embeds}s: no pairs to compare")
     elif rows.untested and options.variant != "package":
         lines.append("nearest is not tested where sentences are drawn")
     if not rows.few and options.variant != "package":
@@ -309,8 +308,8 @@ def _distance(square: float, count: int) -> float:
 def method(s: Mapping[str, str]) -> str:
     return (
         f"Semantic diversity is the mean over pairs of {s['unit']}s of (1 - cos) / 2 of their "
-        f"embeddings{limited(s)}; the Vendi score and the distance to the nearest other stand "
-        "beside it"
+        f"embeddings{limited(s)}; the Vendi score and the distance to the nearest other are given "
+        "as well"
     )
 
 

@@ -127,7 +127,7 @@ def many(
 
 def notes(rows: StyleRows, take: Take, options: Options) -> list[str]:
     words = rows.words[take]
-    problem = f"texts have fewer than {TYPES_AMONG} words, so no share of different words"
+    problem = f"texts have fewer than {TYPES_AMONG} words, so their type-token ratio is undefined"
     return [
         *count_note(words == 0, "texts without words are left out"),
         *count_note((words > 0) & (words < TYPES_AMONG), problem),
@@ -281,10 +281,10 @@ METRIC = Metric(
             rows=_strongest_features,
             says="For each source the features whose rates differ most from the reference's, in "
             "standard deviations of texts, with intervals. Right: more in the source. Hollow "
-            "points may be chance among so many features.",
+            "points may be due to chance among so many features.",
         ),
     ),
-    says="In which way the texts are written: features of grammar and vocabulary.",
+    says="Style of the texts: features of grammar and vocabulary.",
     section="patterns",
     place=40,
     main=("dimension_1", "dimension_2"),

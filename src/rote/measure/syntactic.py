@@ -80,18 +80,20 @@ _NO_CHANCE = np.random.default_rng(0)
 @dataclass(frozen=True, slots=True)
 class Options:
     variant: Literal["exact", "paper"] = option(
-        "exact", "what is computed: all sentences, or 3,000 of each source as in the paper"
+        "exact", "definition: all sentences, or 3,000 per source as in the paper"
     )
     sentences: int | None = option(
-        None, "at most this many sentences of each source, drawn at random", least=2, most=1_000_000
+        None, "maximum number of sentences per source, drawn at random", least=2, most=1_000_000
     )
     drop_incomplete: Drop = option(
-        "none", "sentences to drop of a text that is cut off: its last, or first and last"
+        "none", "sentences to drop from a truncated text: its last, or first and last"
     )
-    depth: int = option(2, "how many steps around a word its label describes", least=0, most=100)
+    depth: int = option(
+        2, "depth of the kernel: steps around a word that its label describes", least=0, most=100
+    )
     edit_distance: int = option(
         0,
-        "sentences of each source between which the mean tree edit distance is given too (slow)",
+        "sentences per source for the mean tree edit distance (slow)",
         least=0,
         most=10_000,
     )
@@ -329,9 +331,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if not_drawn:
         lines.append(f"{several(count, 'sentence')} drawn at random from {count + not_drawn:,}")
     if cut_off:
-        lines.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
+        lines.append(f"left out: {several(cut_off, 'sentence')} of truncated texts")
     if count < 2:
-        lines.append("fewer than two sentences: there is no pair to compare")
+        lines.append("fewer than two sentences: no pairs to compare")
     else:
         lines += _matched_notes(rows.equal_lengths, take)
     if rows.edits is not None:
@@ -346,15 +348,15 @@ def _matched_notes(equal_lengths: EqualLengthSentences, take: Take) -> list[str]
     if equal_lengths.alone:
         return ["wl_matched: one source: nothing to match with"]
     if not equal_lengths.target.any():
-        return ["wl_matched: no length of sentences is common to all sources, so it is undefined"]
+        return ["wl_matched: the sources share no sentence length, so it is undefined"]
     if common < 2:
         few = several(common, "sentence")
-        return [f"wl_matched: {few} of a length that all sources have: undefined"]
+        return [f"wl_matched: {few} of a length shared by all sources: undefined"]
     worth, lost = round(equal_lengths.effective(take)), (count - common) / count
     if worth > _MUCH * count and lost < 1 - _MUCH:
         return []
     weighted = f"weighted to equal lengths, {several(count, 'sentence')} are worth {worth:,}"
-    lacking = f"; {lost:.0%} are of lengths that some source lacks" if lost else ""
+    lacking = f"; {lost:.0%} have lengths that some source lacks" if lost else ""
     return [f"wl_matched: {weighted}{lacking}"]
 
 
@@ -523,7 +525,7 @@ METRIC = Metric(
     tables=tables,
     check=check,
     layout=_LAYOUT,
-    says="How different the dependency trees of sentences are from each other.",
+    says="How different the dependency trees of sentences are.",
     section="diversity",
     place=20,
     panel=({},),

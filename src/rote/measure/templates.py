@@ -83,7 +83,7 @@ def check(options: Options, signature: str) -> None:
         # A file that is there is never written over: it may be an input.
         check_parent(path)
         if path.exists():
-            raise OptionError(f"{path} is there already: name another file for --write")
+            raise OptionError(f"{path} already exists: choose another file for --write")
     if options.model:
         check_models(options.model)
 
@@ -147,22 +147,21 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     lines = count_note(windows == 0, f"texts {short} n = {options.n}")
     if not len(templates_of(rows, take, options)):
         least = several(options.min_count, "time")
-        lines.append(f"no {options.n}-gram stands {least}: no template")
+        lines.append(f"no {options.n}-gram occurs {least}: no template")
     if options.variant == "paper" and rows.word.sentence_ends is None:
         lines.append("no sentence ends: each text's Treebank tokens are those of one sentence")
     if options.variant != "exact":
-        lines.append(f"variant {options.variant}: no intervals and no tests")
+        lines.append(f"variant {options.variant}: no intervals or tests")
     return lines
 
 
 def method(s: Mapping[str, str]) -> str:
     of = layer_words(s["layer"])
     where = "in its texts" if s.get("windows") is None else "within the sentences of its texts"
-    least = "" if s["min_count"] == "1" else f" that stand at least {s['min_count']} times"
+    least = "" if s["min_count"] == "1" else f" that occur at least {s['min_count']} times"
     return (
-        f"Templates of a source are the {s['top']} most frequent n-grams (n = {s['n']}) of "
-        f"{of} {where}{least}; we give the share of texts that hold one, and "
-        "occurrences per word"
+        f"Templates of a source are the {s['top']} most frequent n-grams (n = {s['n']}) of {of} "
+        f"{where}{least}; we report the share of texts with one, and occurrences per word"
     )
 
 

@@ -88,8 +88,8 @@ def score_draws(
         if plain and not decoding.constraint:
             return score_all(model, wanted, reporter, title=title)
         raise OptionError(
-            f"{model.signature} shows no whole distribution, so that nobody knows what it draws by "
-            "other settings than --temperature 1: run it with gguf: or transformers:"
+            f"{model.signature} does not return the full distribution, so only --temperature 1 is "
+            "known: run it with gguf: or transformers:"
         )
     able, settings = model, replace(decoding, max_tokens=1).signature
     way: _QuestionKind[Continuation, Scored] = _QuestionKind(
@@ -150,8 +150,8 @@ def generate_all(
     filtered = sum(text.ended == "filtered" for text in texts)
     if filtered and count_filtered:
         reporter.say(
-            f"{title}: the endpoint filtered {filtered:,} of {several(len(texts), 'text')}; what "
-            "it withheld counts as not written"
+            f"{title}: the endpoint filtered {filtered:,} of {several(len(texts), 'text')}; "
+            "withheld text counts as missing"
         )
     return texts
 
@@ -169,7 +169,7 @@ def _ask_model(
         answers = {key: way.from_bytes(data) for key, data in before.items()}
         unanswered = [(key, question) for key, question in questions.items() if key not in answers]
         if answers and unanswered:
-            reporter.say(f"{way.title}: {len(answers):,} of {len(questions):,} were done before")
+            reporter.say(f"{way.title}: {len(answers):,} of {len(questions):,} were already done")
         if unanswered:
             names, pending = zip(*unanswered)
             lengths = [way.length(question) for question in pending]
@@ -204,13 +204,11 @@ def _answer_batches(
             except MemoryError:
                 if len(places) == 1:
                     raise RoteError(
-                        "one text alone does not fit into memory: shorten it, or take a smaller "
+                        "a single text does not fit into memory: shorten it, or use a smaller "
                         "model or precision"
                     ) from None
                 half = len(places) // 2
-                reporter.say(
-                    f"out of memory: {len(places)} texts at once are too many, {half} are tried"
-                )
+                reporter.say(f"out of memory with {len(places)} texts at once, trying {half}")
                 room = half * max(lengths[place] for place in places)
                 break
             except RoteError as error:
@@ -219,7 +217,7 @@ def _answer_batches(
                     yield answered, list(error.answered.values())
                 raise
             if len(replies) != len(places):
-                raise RoteError(f"{len(places)} texts were asked for and {len(replies)} answered")
+                raise RoteError(f"{len(places)} texts were requested, but {len(replies)} returned")
             yield places, replies
             done.update(places)
         pending = [place for place in pending if place not in done]

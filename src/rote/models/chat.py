@@ -62,8 +62,8 @@ class ChatTemplate:
                 return _compile(self.source).render(messages=turns, **nothing, **dict(self.tokens))
         except TemplateRefusal as error:
             raise OptionError(
-                f"the model's chat template refuses these messages: {error}. Change them (is there "
-                "a system text that it does not take?), or send plain text with --no-chat"
+                f"the model's chat template rejects these messages: {error}. Change them (it may "
+                "not accept a system text), or send plain text with --no-chat"
             ) from None
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise InputError(
@@ -72,7 +72,7 @@ class ChatTemplate:
             ) from None
         except RecursionError:
             raise InputError(
-                "the model's chat template calls itself without end",
+                "the model's chat template recurses endlessly",
                 remedy="Send plain text with --no-chat",
             ) from None
 
@@ -101,7 +101,7 @@ def chat_template(source: Any, tokens: Mapping[str, Any], file: str) -> ChatTemp
         raise InputError(
             f"its chat template is not a text of at most {_LONGEST:,} characters",
             file=file,
-            remedy="Take the template of the model's own page",
+            remedy="Use the template from the model's own page",
         )
     texts = {
         name: str(token.get("content", "")) if isinstance(token, dict) else str(token)

@@ -68,7 +68,7 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
         model = _from_pretrained(name, where, arguments, model_arguments)
         if not getattr(tokenizer, "is_fast", False):
             raise InputError(
-                "its tokenizer does not say where a token stands in the text",
+                "its tokenizer gives no token offsets",
                 file=name,
                 remedy="Save it with a tokenizer.json",
             )
@@ -98,7 +98,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         raise MissingExtra("accelerate", "lm", "A model in a GGUF file")
     device, place = _place(options.device)
     if options.dtype == "4bit":
-        raise OptionError("a GGUF file is dequantized: take dtype float32, bfloat16 or float16")
+        raise OptionError("a GGUF file is dequantized: use dtype float32, bfloat16 or float16")
     kind = "float32" if options.dtype == "auto" else options.dtype
     file = gguf.find_file(name)
     contents = gguf.read_gguf(file)
@@ -167,7 +167,7 @@ def _one_file(contents: Gguf, transformers: Any = None) -> Iterator[Path]:
     file = contents.path
     if len(file.splits) > 1:
         raise InputError(
-            "transformers reads no model that llama.cpp has split",
+            "transformers does not read models split by llama.cpp",
             file=str(file),
             remedy="Join the files: llama-gguf-split --merge FIRST.gguf WHOLE.gguf",
         )
@@ -205,8 +205,8 @@ def _from_pretrained(
             file=name,
             remedy="Serve the model with llama.cpp and name it openai:URL#NAME"
             if "gguf_file" in arguments
-            else "Name a folder that holds config.json, or a model of the hub that this machine "
-            "can reach or has in its cache",
+            else "Name a folder with config.json, or a model of the hub that this machine can "
+            "reach or has in its cache",
         ) from None
 
 
@@ -237,13 +237,13 @@ def choose_device(requested: str) -> str:
     """The best that there is, or the one that is asked for."""
     torch, _ = libraries()
     if requested == "balanced":
-        raise OptionError("training runs on one device: take --device cuda")
+        raise OptionError("training runs on one device: use --device cuda")
     there = {"cpu": True, "cuda": torch.cuda.is_available()}
     there["mps"] = torch.backends.mps.is_available()
     if requested == "auto":
         return next(name for name in ("cuda", "mps", "cpu") if there[name])
     if not there[requested]:
-        raise OptionError(f"there is no device {requested} that torch can use: take auto or cpu")
+        raise OptionError(f"torch has no device {requested}: use auto or cpu")
     return requested
 
 

@@ -24,28 +24,24 @@ class ModelOptions:
     SECTION: ClassVar[str] = "How the model runs"
     SHARED: ClassVar[bool] = True
     device: str = option(
-        "auto", "Where a model of transformers runs: auto, cpu, cuda, mps; balanced: over all GPUs"
+        "auto", "Device of a transformers model: auto, cpu, cuda, mps; balanced: over all GPUs"
     )
     dtype: str = option(
         "auto",
-        "Precision of such a model: auto, float32, bfloat16, float16, 4bit (where there is one)",
+        "Precision of such a model: auto, float32, bfloat16, float16, 4bit (if available)",
     )
     batch: int = option(8192, "Tokens in one batch, padding included", least=1, most=2**24)
-    threads: int = option(
-        0, "Threads of a model run by numpy; 0: one for each core", least=0, most=MOST_JOBS
-    )
+    threads: int = option(0, "Threads for a numpy model; 0: one per core", least=0, most=MOST_JOBS)
     key_variable: str = option(
         "OPENAI_API_KEY",
-        "Environment variable that holds the key of an endpoint; the key itself is never written",
+        "Environment variable with the key of an endpoint; the key itself is never written",
         metavar="NAME",
     )
-    rate: float = option(
-        0.0, "Requests per minute that an endpoint may be asked; 0: no limit", least=0
-    )
+    rate: float = option(0.0, "Maximum requests per minute to an endpoint; 0: no limit", least=0)
     price: tuple[float, float] | None = option(
-        None, "Price of an endpoint, per million tokens read and written: the cost is named first"
+        None, "Price of an endpoint per million tokens read and written: the cost is shown first"
     )
-    yes: bool = option(False, "Do not ask before costs arise")
+    yes: bool = option(False, "Do not ask for confirmation before incurring costs")
 
     def __post_init__(self) -> None:
         check_options(self)

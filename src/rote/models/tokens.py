@@ -142,7 +142,7 @@ def read_object(path: Path) -> dict[str, Any]:
         raise InputError(
             f"cannot be read ({error.strerror})",
             file=str(path),
-            remedy="The folder of a model holds config.json, tokenizer.json, model.safetensors",
+            remedy="A model folder contains config.json, tokenizer.json, model.safetensors",
         ) from None
 
 
@@ -222,7 +222,7 @@ def gguf_tokens(path: str, fields: Mapping[str, Any]) -> LibraryTokens:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"its tokenizer.ggml fields do not fit together: {error}",
+            f"its tokenizer.ggml fields are inconsistent: {error}",
             file=path,
             remedy="Convert the model again",
         ) from None

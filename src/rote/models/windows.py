@@ -133,7 +133,7 @@ def encode_uncut(tokens: Tokens, wanted: Sequence[Continuation], longest: int) -
     pairs = []
     for part in (encode_pair(tokens, request) for request in wanted):
         if len(part.ids) - part.first > longest:
-            raise OptionError(f"the model reads {longest} tokens: take a smaller --suffix")
+            raise OptionError(f"the model reads {longest} tokens: use a smaller --suffix")
         cut = max(0, len(part.ids) - longest - 1)
         pairs.append(TokenPair(part.ids[cut:], part.first - cut, part.starts, part.ends))
     return pairs
@@ -151,7 +151,7 @@ def score_pairs(
     if any(len(some) > 1 for some in cut):
         tell(f"texts longer than the model reads ({longest} tokens) are scored in windows")
     if any(len(some) == 1 and len(some[0].ids) < len(part.ids) for part, some in zip(pairs, cut)):
-        tell(f"contexts longer than the model reads ({longest} tokens) are cut on their left side")
+        tell(f"contexts longer than the model reads ({longest} tokens) are truncated on the left")
     flat = [window for some in cut for window in some]
     numbers: dict[int, Floats] = {}
     while pending := [place for place in range(len(flat)) if place not in numbers]:
@@ -167,7 +167,7 @@ def score_pairs(
                 raise
             half = len(part) // 2
             many = several(len(part), "window")
-            tell(f"out of memory: {many} at once are too many, {half} are tried")
+            tell(f"out of memory with {many} at once, trying {half}")
             room = half * max(len(flat[place].ids) for place in part)
     answers = []
     first = 0
@@ -242,8 +242,8 @@ def start_texts(
     room = longest - decoding.max_tokens + 1  # the last token is written and not read
     if room < 1:
         raise OptionError(
-            f"the model reads {longest} tokens at most: max_tokens can be {longest} and no more, "
-            f"not {decoding.max_tokens}"
+            f"the model reads at most {longest} tokens: max_tokens can be at most {longest}, not "
+            f"{decoding.max_tokens}"
         )
     texts = []
     for request in wanted:
@@ -256,7 +256,7 @@ def start_texts(
         if len(before) > room:
             tell(
                 f"prompts that leave no room for {several(decoding.max_tokens, 'more token')} (the "
-                f"model reads {longest}) are cut on their left side"
+                f"model reads {longest}) are truncated on the left"
             )
         texts.append(TextInProgress(before[-room:], decoding, tokens, ends, generator(request)))
     return texts

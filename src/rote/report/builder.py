@@ -211,7 +211,7 @@ def make_report(
 
 def _measure_items(call: _ReportPolicy, benchmark: Sequence[str], read: ReadOptions) -> None:
     call.omitted.append(
-        Omission("diversity", f"the input holds test items ({', '.join(benchmark)}), not texts")
+        Omission("diversity", f"the input contains test items ({', '.join(benchmark)}), not texts")
     )
     every, material = read_items_material(call.inputs, read)
     call.materials.append(material)
@@ -367,8 +367,8 @@ def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Repo
     for source, copies in collected.copies.items():
         if copies:
             notes.append(
-                f"{source}: {copies:,} of {collected.read[source]:,} texts are copies of another "
-                "text of this source, which makes it look repetitive"
+                f"{source}: {copies:,} of {collected.read[source]:,} texts are duplicates of "
+                "another text of this source, which makes it look repetitive"
             )
     words = collected.sample.words
     sizes = {s: SourceSize(len(take), int(words[take].sum())) for s, take in takes.items()}
@@ -386,8 +386,8 @@ def sample_notes(
         if count is not None and count < most and names:
             listed = ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} measures"
             notes.append(
-                f"{listed}: at most {several(count, 'text')} of each source, drawn at random "
-                f"(the largest has {most:,}; --all-texts measures all)"
+                f"{listed}: up to {several(count, 'text')} per source, drawn at random (the "
+                f"largest has {most:,}; --all-texts measures all)"
             )
     return notes
 

@@ -102,7 +102,7 @@ VALUES = Chart(
     ends=("low", "high"),
     rule="reference",
     rows=_value_rows,
-    says="Every value of every source, with its interval; the dashed line is the reference.",
+    says="All values of all sources with intervals; the dashed line is the reference.",
 )
 CURVE = Chart(
     "curve",
@@ -117,8 +117,8 @@ CURVE = Chart(
     titles={"size": "unit"},
     scales={"size": "log"},
     rows=_curve_rows,
-    says="How each value that moves with length grows with the amount of text: sources are "
-    "comparable where their lines stand above the same amount.",
+    says="How each length-dependent value grows with the amount of text: compare sources at the "
+    "same amount.",
 )
 
 
@@ -144,7 +144,7 @@ def draw_panel(results: Sequence[Result]) -> Any:
     if any(facet.drawn for facet in judge_facets(results)):
         return draw_verdicts(results)
     if (drawn := draw_chart(VALUES, results)) is None:
-        raise OptionError("nothing to draw: no value is defined")
+        raise OptionError("nothing to plot: no value is defined")
     return drawn
 
 
@@ -167,7 +167,7 @@ def draw_figure(result: Result, name: str | None = None) -> Any:
         if name in (None, chart.name) and (drawn := draw_chart(chart, [result])) is not None:
             return drawn
     if name is None or not (drawn_figures := draw_figures(result)):
-        raise OptionError("nothing to draw: no value is defined")
+        raise OptionError("nothing to plot: no value is defined")
     raise UnknownName("figure", name, list(drawn_figures))
 
 
@@ -326,7 +326,7 @@ def draw_verdicts(results: Sequence[Result]) -> Any:
     """One figure of all aspects, facet by facet."""
     facets = [facet for facet in judge_facets(results) if facet.drawn]
     if not facets:
-        raise OptionError("nothing to draw: no sources were compared")
+        raise OptionError("nothing to plot: no sources were compared")
     return stack_facets([("", draw_facet(facet)) for facet in facets])
 
 
@@ -351,7 +351,9 @@ def draw_facet(facet: Verdicts) -> Any:
             ]
             for aspect in facet.drawn
         }
-        caption = "Values with their intervals. Sources that share a letter cannot be told apart."
+        caption = (
+            "Values with their intervals. Sources that share a letter do not differ significantly."
+        )
     else:
         order = list(facet.sources)
         rows = {a.name: [_verdict_row(c, facet) for c in a.drawn] for a in facet.drawn}

@@ -146,7 +146,7 @@ def _describe_measure(result: Result, books: Bibliography) -> str:
     if settings.get("variant", "exact") != "exact":
         extra.append(f"variant {settings['variant']}")
     if settings.get("sample", "all") != "all":
-        extra.append(f"at most {int(settings['sample']):,} texts of each source, drawn at random")
+        extra.append(f"up to {int(settings['sample']):,} texts per source, drawn at random")
     if settings.get("within"):
         extra.append(f"mean over sets of texts with the same {settings['within']}")
     more = f" [{'; '.join(extra)}]" if extra else ""
@@ -216,7 +216,7 @@ def _describe_tests(results: Sequence[Result], books: Bibliography) -> Iterator[
     how = " or ".join(_describe_procedure(name, books) for name in _corrections_used(results))
     where = ", within texts of the same doc_id where both sources have them" if shared else ""
     fewer = any("tested_texts" in row for row in rows)
-    where += ", as many of each source where their numbers differ" * fewer
+    where += ", with equal numbers per source where they differ" * fewer
     pairs = any(result.reference == EACH for result in results if result.comparisons)
     whom = "Every two sources are" if pairs else "Each source is"
     yield (
@@ -226,20 +226,20 @@ def _describe_tests(results: Sequence[Result], books: Bibliography) -> Iterator[
     )
     if margin := next(filter(None, (_settings_of(r).get("equivalent") for r in results)), None):
         yield (
-            f"A difference is called smaller than the margin ({margin}) where two one-sided tests "
-            f"say so {books.cite(_SCHUIRMANN)}, by Welch's t on the standard errors of the "
+            f"A difference counts as smaller than the margin ({margin}) if two one-sided tests "
+            f"reject {books.cite(_SCHUIRMANN)}, by Welch's t on the standard errors of the "
             "intervals, corrected in the same way over as many tests, by Holm unless it is "
             "Benjamini and Hochberg."
         )
     rows = [row for result in results for row in result.tables.get("matched", ())]
     if any("window" in row for row in rows):
         yield (
-            "Values that move with the number or the length of texts are also given at equal size: "
-            "as many windows from every source, one of a text, all of the same length, with a "
-            "permutation test of their own."
+            "Values that depend on the number or the length of texts are also given at equal size: "
+            "equally many windows from every source, one per text, all of the same length, with a "
+            "separate permutation test."
         )
     elif rows:
-        yield "Values that move with the number of texts are also given at equal numbers of them."
+        yield "Values that depend on the number of texts are also given at equal numbers."
 
 
 _WORK = re.compile(r"(?:on \w+: )?(?P<who>[^();:]+?) \((?P<years>\d{4}(?:, \d{4})*)\)(?P<rest>.*)")

@@ -43,8 +43,8 @@ class ReportOptions(OptionSet):
     SECTION: ClassVar[str] = "What is reported"
     corpus: str | None = option(
         None,
-        "Index, or a small file of texts, that the texts are compared with: novelty, originality, "
-        "contamination; for test items popularity",
+        "Corpus to compare the texts with, an index or a small file of texts: novelty, "
+        "originality, contamination; for test items popularity",
         metavar="IDX",
         opened=True,
         takes="corpus",
@@ -53,7 +53,8 @@ class ReportOptions(OptionSet):
     corpus_read: tuple[str, ...] = read_option("the corpus")
     train: str | None = option(
         None,
-        "Training set, an index or files of texts: how much of the texts or references it holds",
+        "Training set, an index or files of texts: how much of the texts or references occurs in "
+        "it",
         metavar="TRAIN",
         opened=True,
         takes="corpus",
@@ -62,46 +63,43 @@ class ReportOptions(OptionSet):
     train_read: tuple[str, ...] = read_option("TRAIN")
     model: tuple[str, ...] = option(
         (),
-        "Models that are asked about test items (memorization, accuracy), as in `rote evaluate`",
+        "Models to test on the items (memorization, accuracy), as in `rote evaluate`",
         metavar="M,...",
         opened=True,
         common=True,
     )
     results: tuple[Path, ...] = option(
         (),
-        "Results that other commands wrote with -o FILE.json, shown as parts of the report",
+        "Results of other commands (-o FILE.json) to include in the report",
         metavar="FILE,...",
         opened=True,
         takes="results",
     )
     measures: tuple[str, ...] = option(
         (),
-        "Only these measures  [default: all that the inputs allow]",
+        "Measures to run  [default: all that the inputs allow]",
         metavar="NAME,...",
         common=True,
     )
-    examples: int = option(
-        4, "Texts that are shown with marks, for each source and section", least=0
-    )
+    examples: int = option(4, "Number of marked texts to show per source and section", least=0)
     all_texts: bool = option(
         False,
-        "Give all texts to every measure, however long it takes; without it, and without --sample, "
-        "costly measures get a part of large inputs, and the report says how much",
+        "Use all texts for every measure, however long it takes; default: costly measures sample "
+        "large inputs, unless --sample is given, and the report says how much",
     )
     sentences: int = option(
         1_000,
-        "At most this many sentences of each source for meanings, precision and recall",
+        "Maximum number of sentences per source for meanings, precision and recall",
         least=10,
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "Who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
-        "texts",
+        "Embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
     )
     title: str | None = option(None, "Title of the report", common=True)
     across: str | None = option(
         None,
-        "Field to set side by side: two-way tables of its values, the other fields of --by down",
+        "Field for two-way tables: its values as columns, the other --by fields as rows",
         metavar="FIELD",
         form=True,
     )
@@ -165,7 +163,7 @@ def _max_texts(effort: str, sizes: Mapping[str, SourceSize]) -> int | None:
 
 
 _ITEMS_ONLY = (
-    "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
+    "of test items with options (BLiMP, COPA, PIQA, ...): give their file as a separate input"
 )
 
 

@@ -83,7 +83,7 @@ _TABLES, _FIGURES = "tables", "figures"
 def write_folder(study: Report, path: Path) -> list[Path]:
     """Write everything; what was written, in order."""
     if path.exists() and not path.is_dir():
-        raise OptionError(f"{path} is a file: name a folder, which need not exist")
+        raise OptionError(f"{path} is a file: name a folder (it need not exist)")
     refuse_links((path / _TABLES, path / _FIGURES))
     for folder in (path, path / _TABLES, path / _FIGURES):
         folder.mkdir(parents=True, exist_ok=True)

@@ -205,8 +205,8 @@ def read_report(data: Any, file: str) -> Report:
     try:
         return Report.from_dict(data)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        what = f"is no whole study ({type(problem).__name__}: {problem})"
-        remedy = "Make it again with `rote report ... -o FILE.json`"
+        what = f"is not a complete study ({type(problem).__name__}: {problem})"
+        remedy = "Create it again with `rote report ... -o FILE.json`"
         raise InputError(what, file=file, remedy=remedy) from None
 
 
@@ -218,7 +218,7 @@ def output_form(path: Path) -> Form:
     if path.is_dir() or not ending:
         return "folder"
     raise OptionError(
-        f"{path}: no form ends in {ending}; end in .html, .md, .json or .parquet, or name a folder"
+        f"{path}: unknown ending {ending}; use .html, .md, .json or .parquet, or name a folder"
     )
 
 

@@ -170,7 +170,9 @@ def _print_pairs(parts: Sequence[Result], console: Any) -> None:
         if any(cell and not math.isnan(cell.matched_difference) for cell in cells):
             equal = [_difference_text(cell, matched=True) for cell in cells]
             aspect_lines.append(TableLine(["    at equal size", *equal], "dim"))
-    console.print(heading_text("Pairs of sources", "the difference of the first and the second"))
+    console.print(
+        heading_text("Pairs of sources", "the difference between the first and the second")
+    )
     columns = [Column("", " "), *(Column(pair, pair, "number") for pair in pairs)]
     for text in grid_lines(columns, lines, console.width, keys=1):
         console.print(text, highlight=False)
@@ -303,13 +305,13 @@ def _legend_lines(results: Sequence[Result]) -> list[str]:
             f"corrected p < {SIGNIFICANT}"
         )
     if any(BORDERLINE in (cell.mark, cell.matched_mark) for cell in cells):
-        lines.append(f"{BORDERLINE} borderline: more permutations might decide either way")
+        lines.append(f"{BORDERLINE} borderline: more permutations could change the verdict")
     if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells):
-        lines.append(f"{UNTESTED} not tested: see the notes")
+        lines.append(f"{UNTESTED} not tested (see the notes)")
     if any(row["length_sensitive"] for result in usual for row in result.tables["values"]):
         lines.append(
-            "~ moves with the number of texts or their length; the line below it, where there is "
-            "one, compares as many windows of the same length"
+            "~ depends on the number of texts or their length; the line below it, if any, compares "
+            "equal numbers of windows of equal length"
         )
     return lines
 
@@ -385,7 +387,7 @@ def rank_sheet(verdicts: Verdicts) -> Sheet:
         {"source": s, **{name: ranks.get(s) for name, ranks in ranks_by_aspect.items()}}
         for s in order
     ]
-    says = "Rank 1 is the most diverse. Sources that share a letter cannot be told apart."
+    says = "Rank 1 is the most diverse. Sources that share a letter do not differ significantly."
     note = " ".join(filter(None, (says, verdicts.power_note, verdicts.values_note)))
     id, title, limit = f"{verdicts.id}-ranks", verdicts.title, _MAX_SOURCES
     return Sheet(id, title, columns, data, make, note=note, wide=True, terminal=99, limit=limit)
@@ -484,7 +486,7 @@ def print_originality(result: Result, console: Any) -> None:
             for lines_of_table in table(part, title, console.width):
                 console.print(lines_of_table, highlight=False)
     if facts := describe_ground_truth(result):
-        console.print(heading_text("The ground truth", "all verdicts are about it alone"))
+        console.print(heading_text("The ground truth", "all verdicts concern it alone"))
         console.print(facts_table(facts), highlight=False)
 
 
@@ -501,7 +503,7 @@ def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     if not rows:
         return
     yield heading_text(
-        f"{title}What fails", "the longest fragments that need a citation, and whose they are"
+        f"{title}What fails", "the longest fragments that need a citation, with their sources"
     )
     for source in _order_by_reference(rows, result):
         of_source = [row for row in rows if row["source"] == source]
@@ -524,7 +526,9 @@ def _original_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     rows = [row for row in result.tables["sentences"] if row["original"]]
     if not rows:
         return
-    yield heading_text(f"{title}What is original", "fragments that the ground truth does not hold")
+    yield heading_text(
+        f"{title}What is original", "fragments that do not occur in the ground truth"
+    )
     for source in _order_by_reference(rows, result):
         fragments = [row["original_fragments"][0] for row in rows if row["source"] == source]
         examples = " · ".join(strip_controls(s["fragment"]) for s in fragments[:_MAX_ORIGINAL])

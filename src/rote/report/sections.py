@@ -196,7 +196,7 @@ def provenance_section(study: Report) -> Section | None:
         rows = [{name: getattr(tool, name) for name in names} for tool in study.tools]
         blocks.append(rows_sheet("tools", "Tools and models", _TOOL_COLUMNS, rows))
     if study.results:
-        note = "Two results with the same signature on the same texts are the same numbers."
+        note = "Results with the same signature on the same texts have the same numbers."
         # A measure by name; where there are two of a kind, with what is different about it.
         counts = Counter(r.measure for r in study.results)
         facts = [
@@ -486,6 +486,4 @@ def _refuse_many(results: Sequence[Result]) -> Paragraph | None:
     sources = len({name for result in results for name in result.by_source})
     if sources <= _MAX_DRAWN:
         return None
-    return Paragraph(
-        f"{sources:,} sources are too many for a figure: the tables list them.", quiet=True
-    )
+    return Paragraph(f"{sources:,} sources are too many for a figure: see the tables.", quiet=True)

@@ -343,7 +343,7 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
     names = [*([facet.reference] if facet.reference else []), *facet.sources]
     groups = {
         "too few to compare": [n for n in names if facet.texts[n] < TOO_FEW],
-        "intervals are rough, and a test that finds nothing has little power": [
+        "intervals are rough, and tests have little power": [
             name for name in names if TOO_FEW <= facet.texts[name] < FEW
         ],
     }
@@ -371,7 +371,7 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
     for what, inside in facet.circular.items():
         verb = "occurs" if len(inside) == 1 else "occur"
         circle = f"{join_names(inside)} {verb} in the {what} itself"
-        yield "Circular", f"{circle}: no verdict rests on that."
+        yield "Circular", f"{circle}: no verdict is based on that."
     if facet.power_note:
         yield "Power", facet.power_note
     for name, why in facet.left_out.items():

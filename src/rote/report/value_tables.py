@@ -450,7 +450,7 @@ def _p_cell(number: float, verdict: Verdict) -> Cell:
 def _untested_note(values: Sequence[Value]) -> str:
     if not any(UNTESTED in (value.mark, value.matched_mark) for value in values):
         return ""
-    return f" {UNTESTED} not tested: see the notes."
+    return f" {UNTESTED} not tested (see the notes)."
 
 
 def _describe_signs(
@@ -473,7 +473,7 @@ def _describe_signs(
     if any(value.equivalent for value in grid_cells):
         notes.append(f"{EQUIVALENT} the difference is within the margin.")
     if any(row.length_sensitive for row in rows):
-        notes.append("~ moves with the number of texts or their length.")
+        notes.append("~ depends on the number of texts or their length.")
     if any(not math.isnan(value.matched) for value in grid_cells):
         notes.append("= the value at equal size (windows × length), ± half its interval.")
     return " ".join(notes)

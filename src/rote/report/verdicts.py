@@ -52,7 +52,7 @@ STATES: Mapping[State, str] = {
 }
 MEANING: Mapping[State, str] = {
     "differs": "holds after correction",
-    "borderline": "borderline: more permutations might decide either way",
+    "borderline": "borderline: more permutations could change the verdict",
     "equivalent": "shown to be within the margin",
     "not found": "no difference found",
     "no power": "too few independent texts for a verdict",
@@ -365,8 +365,8 @@ class Verdicts:
         }
         names = join_names([f"{source} has {units}" for source, units in few.items()])
         return (
-            f"{len(powerless)} of {several(len(self.comparisons), 'comparison')} found nothing and "
-            f"had no power to: fewer than {FEW} independent texts ({names})."
+            f"{len(powerless)} of {several(len(self.comparisons), 'comparison')} found nothing but "
+            f"lacked power: fewer than {FEW} independent texts ({names})."
         )
 
     @property
@@ -426,7 +426,7 @@ class Verdicts:
     @property
     def values_note(self) -> str:
         equal = any(aspect.equal for aspect in self.aspects)
-        notes = ["Values at equal length where they move with length."] if equal else []
+        notes = ["Values at equal length where they depend on length."] if equal else []
         return " ".join([*notes, *([f"Corrected: {self.correction}."] if self.correction else [])])
 
 

@@ -108,7 +108,7 @@ class Processes(Engine):
             # Whatever was finished in front of it has been given out already.
             raise _killed_error(doing, done, note) from None
         except MemoryError:
-            problem = f"memory ran out while {doing} (at about piece {done + 1:,})"
+            problem = f"out of memory while {doing} (at about piece {done + 1:,})"
             raise RoteError(f"{problem}. {_LESS}{_as_sentence(note)}") from None
         finally:
             # Also reached when the consumer stops early or a piece fails.
@@ -144,15 +144,15 @@ def _load_value(path: str) -> Any:
 
 def _killed_error(doing: str, done: int, note: str) -> RoteError:
     problem = (
-        f"a process was killed while {doing} (at about piece {done + 1:,}), most often because "
-        f"memory ran out. {_LESS}{_as_sentence(note)}"
+        f"a process was killed while {doing} (at about piece {done + 1:,}), usually because memory "
+        f"ran out. {_LESS}{_as_sentence(note)}"
     )
     # Commands and the app have a guard; so has whatever was started with `python -m`.
     script = sys.modules["__main__"].__spec__ is None and "rote.cli.main" not in sys.modules
     if script and not done:
         problem += (
-            ". If nothing was done at all: in a script, what uses several jobs must stand under "
-            "`if __name__ == '__main__':`"
+            ". If nothing ran at all: in a script, code that uses several jobs must be under `if "
+            "__name__ == '__main__':`"
         )
     return RoteError(problem)
 

@@ -258,16 +258,16 @@ def _raise_failures(results: list[tuple[Any, Any]], doing: str, note: str) -> It
             )
         if kind == "version":
             raise OptionError(
-                f"the executor on {host} has rote {value[1]}, and here is rote {value[0]}: install "
-                "the same version on both"
+                f"the executor on {host} has rote {value[1]}, and this machine has rote "
+                f"{value[0]}: install the same version on both"
             )
         if isinstance(value, MemoryError):
-            raise RoteError(f"memory ran out {where}. Give executors more memory. {note}".strip())
+            raise RoteError(f"out of memory {where}. Give executors more memory. {note}".strip())
         if isinstance(value, OSError):
             raise InputError(
                 f"{(value.strerror or str(value)).lower()} ({where})",
                 file=value.filename if isinstance(value.filename, str) else None,
-                remedy=f"Put that right on {host}, then run the same command again. {note}".strip(),
+                remedy=f"Fix that on {host}, then run the same command again. {note}".strip(),
             )
         raise RoteError(f"{value} ({where})")
 
@@ -279,7 +279,7 @@ def _spark_error(error: Exception, doing: str, note: str) -> Exception:
     cause = _first_line(error)
     if "ExecutorLostFailure" in cause or "exited" in cause:
         problem = f"executors were lost again and again while {doing} ({cause})"
-        return RoteError(f"{problem}, most often because memory ran out. {note}".strip())
+        return RoteError(f"{problem}, usually because memory ran out. {note}".strip())
     return RoteError(f"Spark failed while {doing}: {cause}. {note}".strip())
 
 

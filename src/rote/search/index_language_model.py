@@ -129,7 +129,7 @@ class BackOff:
         The unknown cannot be written down, so it is not drawn.
         """
         if most < 1:
-            raise OptionError("at least one item has to be asked for")
+            raise OptionError("give at least one item")
         random, drawing = np.random.default_rng(seed), Decoding(most, temperature=1.0)
         text = self._context_numbers(context)
         prompt_length = len(text)
@@ -150,7 +150,7 @@ class BackOff:
         """Items and document ends of the whole index."""
         events = self.index.items_held(self.layer) + self.index.documents_held
         if not events:
-            raise OptionError("an index without documents is no language model")
+            raise OptionError("an empty index is not a language model")
         return events
 
     def uniform(self) -> float:
@@ -248,7 +248,7 @@ class BackOff:
             items, item_counts = next_items(lookup, [])
             counts[self.shared.up[segment][items]] += item_counts
         if not counts.sum():
-            raise OptionError("an index without documents is no language model")
+            raise OptionError("an empty index is not a language model")
         return shortest_mixture(counts, self.scale, self.power)
 
     @cached_property
@@ -525,12 +525,13 @@ def open_index_model(path: str) -> Model:
     can = [name for name in _LAYERS if name in manifest.sorted_layers]
     if layer and layer not in _LAYERS:
         raise OptionError(
-            f"an index speaks in words: its layer is {' or '.join(_LAYERS)}, not '{layer}'"
+            f"an index language model works on words: its layer is {' or '.join(_LAYERS)}, not "
+            f"'{layer}'"
         )
     if not can or (layer and layer not in can):
         raise OptionError(
-            f"{folder} has no sorted layer {layer or ' or '.join(_LAYERS)} to speak in. Add it "
-            f"with: rote index add-layer {folder} {layer or 'lower'}"
+            f"{folder} has no sorted layer {layer or ' or '.join(_LAYERS)} to generate from. Add "
+            f"it with: rote index add-layer {folder} {layer or 'lower'}"
         )
     # What is written may depend on how the documents are spread over segments (capitals are
     # looked up at a sample of positions), so that is part of the name too.

@@ -61,7 +61,7 @@ def name_models(specs: Sequence[str]) -> list[NamedModel]:
         )
         entries.append((rest, name.strip()) if has_name else (spec, None))
     if not entries:
-        raise OptionError("which model? --model names one or several, such as index:FOLDER")
+        raise OptionError("no model: name one or more with --model, such as index:FOLDER")
     short = [name if name is not None else _short_name(spec) for spec, name in entries]
     clear = len(set(short)) == len(short)
     models = [
@@ -69,7 +69,7 @@ def name_models(specs: Sequence[str]) -> list[NamedModel]:
         for (spec, name), nick in zip(entries, short)
     ]
     if len({model.name for model in models}) < len(models):
-        raise OptionError("--model names a model twice: give them names of their own, NAME=MODEL")
+        raise OptionError("--model names a model twice: give them unique names, NAME=MODEL")
     return models
 
 

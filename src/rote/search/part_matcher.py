@@ -44,15 +44,18 @@ class MatchOptions(OptionSet):
 
     SECTION: ClassVar[str] = "Items"
     share: float = option(
-        SCORE, "share of a part's words, by their rarity, from which on it is held", above=0, most=1
+        SCORE, "minimum share of a part's words, weighted by rarity, for a match", above=0, most=1
     )
-    min_bits: float = option(60.0, "rarity that the words of a part must have in all", least=0.0)
-    min_words: int = option(8, "words that a part must have", least=1, most=10_000)
+    min_bits: float = option(60.0, "minimum total rarity of a part's words", least=0.0)
+    min_words: int = option(8, "minimum number of words in a part", least=1, most=10_000)
     seed_words: int = option(
-        4, "words in a row from which on a document is looked at", least=2, most=LONGEST_NGRAM
+        4,
+        "minimum number of consecutive words for a document to be checked",
+        least=2,
+        most=LONGEST_NGRAM,
     )
     seed_count: int = option(
-        10, "documents of the sample from which on a seed is a common phrase", least=1
+        10, "minimum number of sampled documents for a seed to be a common phrase", least=1
     )
 
 

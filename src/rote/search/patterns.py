@@ -92,11 +92,11 @@ def _check_phrases(content: Any, file: str, text: str | None = None) -> None:
         for part in entry if isinstance(entry, list) else [entry]:
             if not isinstance(part, str):
                 raise InputError(
-                    f"entry {number + 1:,} of the list holds {json.dumps(part, default=str)}, "
-                    "which is no phrase",
+                    f"entry {number + 1:,} of the list is {json.dumps(part, default=str)}, which "
+                    "is not a phrase",
                     file=file,
                     line=None if text is None else _line_of(text, number),
-                    remedy="A list of phrases holds strings, or lists of strings",
+                    remedy="A list of phrases contains strings, or lists of strings",
                 )
 
 

@@ -223,11 +223,11 @@ Reference: TypeAlias = "str | Index | Corpus"
 """The folder of an index, an opened index, or texts."""
 _IN_MEMORY: dict[tuple[tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""
-NO_CORPUS = "no corpus to hold the texts against: --corpus names an index, or a file of texts"
+NO_CORPUS = "no corpus to compare the texts with: --corpus takes an index or a file of texts"
 
 
 def corpus_option(
-    help: str = "The corpus: an index, or a file of texts if they are few",
+    help: str = "Corpus: an index, or a file of texts if they are few",
     *,
     default: str | None = None,
     metavar: str = "IDX",
@@ -264,7 +264,7 @@ def open_inputs(options: Any, read: ReadOptions) -> Any:
             opened[field.name] = open_reference(value, reading, field.name)
             if changes and not isinstance(opened[field.name], Corpus):
                 flag = f"--{field.name}-read".replace("_", "-")
-                raise OptionError(f"{flag} says how texts are read, and {value} is an index")
+                raise OptionError(f"{flag} is for reading texts, but {value} is an index")
     return replace(options, **opened) if opened else options
 
 
@@ -326,9 +326,9 @@ def _check(
 ) -> None:
     if made_by != signature:
         raise OptionError(
-            f"the index {name} was made by {made_by}, and the measured texts by {signature}: their "
-            "layers do not compare. Measure with the annotator that made the index (--annotator), "
-            "or build the index again"
+            f"the index {name} was built with {made_by}, and the measured texts by {signature}: "
+            "their layers are not comparable. Use the annotator that built the index "
+            "(--annotator), or build the index again"
         )
     for layer in layers:
         if layer not in sorted_layers:

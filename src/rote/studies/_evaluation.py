@@ -99,7 +99,7 @@ def draw_examples(
     tasks: dict[tuple[str, str], list[ItemRecord]] = {}
     for record in records if same_items else pool:
         if record.form in _ZERO_SHOT:
-            raise OptionError(f"items of {record.form} are asked without examples: --shots 0")
+            raise OptionError(f"items of {record.form} take no examples: use --shots 0")
         if record.item.answer is not None or len(record.item.options) == 1:
             tasks.setdefault((record.form, record.item.task), []).append(record)
     randoms = {task: random.Random(seed) for task in tasks}
@@ -138,7 +138,7 @@ def _copa(fields: Fields, item: Item) -> tuple[list[Pair], list[str]]:
     asks = next((fields[name] for name in _ASKS if name in fields), None)
     if asks not in _JOINED_BY:
         raise InputError(
-            f"the item '{item.id}' of copa does not say what it asks for ({asks!r})",
+            f"the item '{item.id}' of copa does not contain what it asks for ({asks!r})",
             field=_ASKS[0],
             remedy="It is cause or effect",
         )
@@ -305,12 +305,12 @@ TITLES = {
     "perplexity": "perplexity of the last word",
     "loglikelihood": "log-likelihood of the right option",
     "chance": "accuracy of chance",
-    "majority": "accuracy of the most frequent place",
+    "majority": "accuracy of the most frequent position",
     "unanswered": "items without an answer",
 }
 HIGHER = {"accuracy": "up", "accuracy_norm": "up", "perplexity": "down", "loglikelihood": "up"}
-_ALWAYS = "majority: the right option always stands at the same place, which says nothing"
-_MIXED = "chance, majority: last words are among the items, and cannot be had by lot"
+_ALWAYS = "majority: the right option is always in the same position, which is uninformative"
+_MIXED = "chance, majority: last words are among the items and cannot be guessed"
 _ENOUGH = 20
 """Last words of which a model should have one right."""
 
@@ -424,8 +424,8 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
         last = [row for row in answers if len(row["options"]) == 1 and "unanswered" not in row]
         if len(last) >= _ENOUGH and not any(any(row.get("greedy", ())) for row in answers):
             yield (
-                f"{name}: not one last word was the likeliest. Either it is that bad, or its "
-                "backend does not tell which token is likeliest, and the accuracy means nothing"
+                f"{name}: no last word was the likeliest. Either the model is that bad, or its "
+                "backend does not report the likeliest token and the accuracy is meaningless"
             )
 
 
@@ -434,7 +434,7 @@ _LEGEND = {
     "accuracy": "accuracy: of the items that were answered",
     "accuracy_norm": "norm.: log-likelihoods divided by the characters of their option first",
     "perplexity": "perplexity: exp(- mean log-likelihood) of the last word as a whole",
-    "majority": "chance, majority: by lot, and by the place where the right option is most often",
+    "majority": "chance, majority: by guessing, and by the most frequent right position",
 }
 
 

@@ -359,8 +359,8 @@ class MixedEffects:
         }
         if not any(self.texts.values()):
             raise OptionError(
-                "--random looks at the values of single texts, and the results hold none: make "
-                "them with --per-text, of values that a single text has (MTLD, not Unique-n)"
+                "--random needs per-text values, and the results have none: measure with "
+                "--per-text, and choose values that a single text has (MTLD, not Unique-n)"
             )
 
     def tables(self, parts: Sequence[FactorFacet]) -> dict[str, list[dict[str, Any]]]:

@@ -38,7 +38,7 @@ Drawn = TypeVar("Drawn")
 
 def check_by(by: Sequence[str]) -> None:
     if not by:
-        raise OptionError("items are grouped by at least one field, such as task")
+        raise OptionError("--by needs at least one field, such as task")
 
 
 def group_by_fields(fields: Iterable[Sequence[object]]) -> dict[str, Labels]:
@@ -98,8 +98,8 @@ def read_correctness(item: Item, column: str | None) -> float:
     word = str(value).strip().lower()
     if word not in _TRUTH:
         raise InputError(
-            f"the item '{item.id}' of {item.task} holds {value!r}: right is true or 1, wrong is "
-            "false or 0",
+            f"the item '{item.id}' of {item.task} contains {value!r}: correct is true or 1, "
+            "incorrect is false or 0",
             field=column or "acc",
         )
     return _TRUTH[word]

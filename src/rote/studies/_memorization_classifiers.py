@@ -377,9 +377,12 @@ def topic_notes(topic: Sequence[Row], membership: Sequence[Row]) -> Iterator[str
         attacks = [attack for attack in membership if attack["group"] == row["group"]]
         best = max((attack["auc"] for attack in attacks), default=math.nan)
         if row["auc"] >= _PERFECT:
-            yield f"{remark}: a perfect AUC is that of topic alone here, and says nothing of memory"
+            yield (
+                f"{remark}: here topic alone gives a perfect AUC, so the attacks say nothing about "
+                "memorization"
+            )
         elif not best > row["auc"]:
-            yield f"{remark}, and no attack does better: its AUC may be topic and nothing else"
+            yield f"{remark}, and no attack does better: its AUC may be topic alone"
         else:
             yield f"{remark}: part of an attack's AUC may be topic"
 

@@ -94,7 +94,7 @@ def cut_windows(items: Sequence[Item], prefix: int, suffix: int, stride: int) ->
             windows.append(TextWindow(number, middle, *place))
     if not windows:
         raise InputError(
-            f"no text has {prefix + suffix} words, so that there is no window to extract",
+            f"no text has {prefix + suffix} words, so there is no window to extract",
             remedy="Take a smaller --prefix and --suffix",
         )
     return windows
@@ -132,8 +132,8 @@ def score_windows(
     for name, model in models.items() if edits else ():
         if not isinstance(model, StepwiseModel):
             raise OptionError(
-                f"--near goes on token by token, which {model.signature} cannot be asked for: run "
-                "it with numpy:, gguf: or transformers:"
+                f"--near works token by token, which {model.signature} does not support: run it "
+                "with numpy:, gguf: or transformers:"
             )
         bounds = []
         with reporter.stage("nearly", len(requests), "windows") as advance:
@@ -216,14 +216,14 @@ def _format_draws(row: Row) -> str:
 EXTRACTION_LAYOUT = (
     Table(
         "extraction",
-        "Windows that so many draws extract",
+        "Windows extracted by this number of draws",
         make_columns("model group windows:count passages:count greedy:share~"),
         limit=40,
         pivot=Pivot("tries", Column("share", kind="share", ends=ENDS), _format_draws),
     ),
     Table(
         "extraction",
-        "Windows that so many draws write nearly, at least",
+        "Windows nearly extracted by this number of draws, lower bound",
         make_columns("model group"),
         note="lower bounds by a beam search: within --near edits of what follows",
         rows=lambda rows, result: [row for row in rows if "near" in row],
@@ -260,7 +260,7 @@ def _shown_chance(row: Row) -> float:
 EXTRACTION_CHARTS = (
     make_chart(
         "extraction",
-        "Windows extracted by so many draws",
+        "Windows extracted by number of draws",
         "extraction lines x=tries y=share colour=group panel=model ends=low,high",
         titles={"tries": "draws", "share": "windows written"},
         scales={"tries": "log"},
@@ -490,8 +490,8 @@ SAMPLES_LAYOUT = (
             _share_column("covered", "covered by n-grams"),
             _share_column("held", "in the corpus", optional=True),
         ),
-        note="longest run: share of the suffix's words in the longest run that the best of so many "
-        "draws has; covered: share of its words in n-grams of the draws; in the corpus: "
+        note="longest run: share of the suffix's words in the longest run that the best of this "
+        "number of draws has; covered: share of its words in n-grams of the draws; in the corpus: "
         "share of the draws' own tokens in n-grams of --corpus",
         limit=40,
     ),

@@ -36,7 +36,7 @@ _FEW = 4
 EVERY = "all items"
 _LACKING = {
     "neighbours": "no neighbours (--neighbours makes some)",
-    "min_k_plus": "this backend does not give the whole distribution",
+    "min_k_plus": "this backend does not return the full distribution",
     "error_zone": "every token is the likeliest one, or both models agree",
 }
 FALSE_ALARMS = 0.01
@@ -129,11 +129,11 @@ def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> I
         if short:
             yield f"shorter than a window of --prefix and --suffix words: {counted(short, 'text')}"
     if (scored.member == 1).any() and not (scored.member == 0).any():
-        yield "all items are members: nothing to tell them from"
+        yield "all items are members: no non-members to compare with"
     if twice := _items.count_repeated(scored.items, scored.groups):
         yield (
-            f"more than once in a group (same task and id): {counted(twice, 'item')}. Answers of "
-            "several models do not go together: give those of the model that is scored"
+            f"duplicates within a group (same task and id): {counted(twice, 'item')}. Answers of "
+            "several models do not mix: give those of the scored model"
         )
 
 
@@ -142,7 +142,7 @@ def _source(scored: MemorizationScoring, model: str, group_items: Labels) -> Sou
     level, bases = scored.options.interval, scored.bases[group_items]
     values, intervals = _items.estimate_columns(columns, bases, level, shares=("tde_accuracy",))
     lacking = [
-        f"{name}: {_LACKING.get(name, 'no item has one, or nobody says which option is right')}"
+        f"{name}: {_LACKING.get(name, 'no item has one, or no item has a recorded right option')}"
         for name, value in values.items()
         if math.isnan(value)
     ]

@@ -145,7 +145,7 @@ class AttackScores:
 
     by_attack: dict[str, Floats]
     right: NDArray[np.int64]
-    """-1 where nobody says which option is right."""
+    """-1 where no item has a recorded right option."""
     wrong: tuple[NDArray[np.int64], ...]
 
     def of_right(self, attack: str) -> Floats:
@@ -204,7 +204,7 @@ def _reference_scores(
         if scored.ends.tolist() != reference_scored.ends.tolist():
             raise OptionError(
                 f"{reference.signature} cuts texts into other tokens than {model.signature}, so "
-                "that their losses do not compare: --reference-model needs the same tokenizer"
+                "their losses are not comparable: --reference-model needs the same tokenizer"
             )
     pairs = list(zip(wholes, others))
     return {
@@ -266,7 +266,8 @@ def read_member(item: Item, field: str) -> float:
         return _MEMBER[word] if word in _MEMBER else float(float(word) > 0)
     except ValueError:
         raise InputError(
-            f"the item '{item.id}' holds {value!r}: members are true or above 0, others false or 0",
+            f"the item '{item.id}' contains {value!r}: members are true or above 0, others false "
+            "or 0",
             field=field,
         ) from None
 

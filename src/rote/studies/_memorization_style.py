@@ -327,7 +327,7 @@ STYLE_LAYOUT = (
     ),
     Table(
         "seen",
-        "By how often a text was seen",
+        "By number of times a text was seen",
         make_columns("group seen texts:count exact:share~ style:share~ style_only:share~"),
         rows=lambda rows, result: [{**row, "seen": format_seen(row)} for row in rows],
         limit=_EVERY,
@@ -465,7 +465,7 @@ def _read_number(document: Document, field: str) -> float:
         empty = document.meta[field] is None or not value
         holds = "nothing" if empty else f"{value!r}"
         raise InputError(
-            f"the text '{document.id}' holds {holds}, which is no number", field=field
+            f"the text '{document.id}' contains {holds}, which is not a number", field=field
         ) from None
 
 

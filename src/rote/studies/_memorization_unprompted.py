@@ -262,7 +262,7 @@ _AFTER = make_columns("model after")
 UNPROMPTED_LAYOUT = (
     Table(
         "unprompted",
-        "Passages that nobody asked for, in the texts",
+        "Unprompted passages in the texts",
         (
             *_AFTER,
             *make_columns(
@@ -270,8 +270,8 @@ UNPROMPTED_LAYOUT = (
                 "longest=longest_run:count held?=in_the_corpus:share~"
             ),
         ),
-        note="recited: in a run of --run words or more of a passage that was not asked for; in the "
-        "corpus: share of tokens in n-grams of --corpus",
+        note="recited: in a run of --run words or more of an unprompted passage; in the corpus: "
+        "share of tokens in n-grams of --corpus",
         limit=40,
     ),
     Table(

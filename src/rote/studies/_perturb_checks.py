@@ -243,11 +243,11 @@ class JudgeOptions(OptionSet):
     SECTION: ClassVar[str] = "A model that judges"
     judge: str | None = option(
         None,
-        "Model that judges whether items still mean the same, with the paper's prompt",
+        "Judge model for whether items keep their meaning, with the paper's prompt",
         metavar="M",
     )
     judge_items: int = option(
-        50, "Items of each task that the judge reads, drawn by --seed; 0: all", least=0
+        50, "Items per task for the judge, drawn with --seed; 0: all", least=0
     )
     judge_by: Literal["likelihood", "writing"] = option(
         "likelihood",

@@ -119,7 +119,7 @@ def notes(scored: PopularityScoring) -> Iterator[str]:
     )
     for reason, lost in (
         ("an instance is shorter than n", np.isnan(scored.scores) & ~_has_no_answer(scored)),
-        ("nobody says which option is right", _has_no_answer(scored)),
+        ("no item has a recorded right option", _has_no_answer(scored)),
     ):
         if count := int(lost.sum()):
             yield f"{count:,} of {len(lost):,} items have no score: {reason}"
@@ -129,11 +129,11 @@ def notes(scored: PopularityScoring) -> Iterator[str]:
     tied = dict(_tied_tasks(scored, tasks))
     if tied:
         listed = ", ".join(f"{task} {share:.0%}" for task, share in tied.items())
-        yield f"many items stand on the median of their task, in the low half ({listed})"
+        yield f"many items are on the median of their task, in the low half ({listed})"
     if twice := count_repeated(scored.items, scored.groups):
         yield (
-            f"more than once in a group (same task and id): {several(twice, 'item')}; answers of "
-            "several models are told apart with --by source,task"
+            f"duplicates within a group (same task and id): {several(twice, 'item')}; separate the "
+            "answers of several models with --by source,task"
         )
 
 

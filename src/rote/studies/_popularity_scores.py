@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 PARTS = 10
 _SCHEMA = 1
 _KIND = "popularity deciles"
-_REMEDY = "Make it with `rote popularity ... --save-deciles FILE`"
+_REMEDY = "Create it with `rote popularity ... --save-deciles FILE`"
 _NAMED = 4
 
 Numbers = NDArray[np.int64]
@@ -126,11 +126,11 @@ def _check_lengths(
     if len(worst) > _NAMED:
         listed += f" and {several(len(worst) - _NAMED, 'more task')}"
     fits = min(_longest_n(task_tokens, allowed) for task_tokens in lengths)
-    smaller = f"-n {fits} fits all of them" if fits else "some texts hold no token at all"
+    smaller = f"-n {fits} fits all of them" if fits else "some texts have no tokens"
     raise OptionError(
         f"too many instances are shorter than {several(n, 'token')} ({listed}; at most "
-        f"{allowed:.0%} may be): "
-        f"take a smaller n ({smaller}), or an index of subwords, which cut texts into more tokens"
+        f"{allowed:.0%} may be): use a smaller n ({smaller}), or an index of subwords, which cut "
+        "texts into more tokens"
     )
 
 
@@ -184,7 +184,7 @@ class DecileScale:
     def of(self, task: str) -> Deciles:
         if task not in self.tasks:
             raise OptionError(
-                f"no deciles for the task '{task}', only for {', '.join(self.tasks)}: they have to "
+                f"no deciles for the task '{task}', only for {', '.join(self.tasks)}: they must "
                 "come from the original items of the same task"
             )
         return self.tasks[task]
@@ -196,7 +196,7 @@ class DecileScale:
             raise OptionError(f"{problem}: give -n {self.n}")
         if self.signature != backend.signature:
             raise OptionError(
-                f"the deciles come from other counts ({self.signature}) than are asked for "
+                f"the deciles come from other counts ({self.signature}) than requested "
                 f"({backend.signature})"
             )
 
@@ -224,7 +224,7 @@ class DecileScale:
             provenance = {name: str(content[name]) for name in names}
             return cls(n=int(content["n"]), **provenance, tasks=tasks)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            problem = "this is no file of deciles"
+            problem = "this is not a file of deciles"
             raise InputError(problem, file=str(path), remedy=_REMEDY) from None
 
 
@@ -316,7 +316,7 @@ def check_pairs(items: Sequence[Item], backend: Backend) -> RoteIndex:
         )
     if not any(_recorded_answer(item) for item in items):
         raise OptionError(
-            f"no item says what was asked and how likely the answers were ('{ASKED}', "
+            f"no item has the question and the likelihoods of the answers ('{ASKED}', "
             f"'{LIKELIHOODS}'): --pairs needs the answers that `rote evaluate --write` writes"
         )
     return backend
@@ -355,7 +355,7 @@ def _recorded_answer(item: Item) -> tuple[str, str, float] | None:
         return str(context), str(answer), float(likelihoods[item.answer])
     except (IndexError, KeyError, TypeError, ValueError):
         raise InputError(
-            f"the item '{item.id}' of {item.task} does not hold a context, a text and a "
+            f"the item '{item.id}' of {item.task} does not contain a context, a text and a "
             f"log-likelihood for each option in '{ASKED}' and '{LIKELIHOODS}'",
             field=ASKED,
         ) from None
@@ -499,7 +499,10 @@ def pair_notes(pairs: NgramPairs, options: Any) -> Iterator[str]:
     unknown, none = np.isnan(pairs.likelihood), pairs.number == 0
     for count, why in (
         (int(unknown.sum()), "no log-likelihood of a right answer is known"),
-        (int((none & ~unknown).sum()), "no n-gram of the input goes with one of the answer"),
+        (
+            int((none & ~unknown).sum()),
+            "no n-gram of the input occurs together with one of the answer",
+        ),
     ):
         if count:
             yield f"pairs: {count:,} of {len(none):,} items have no part: {why}"

@@ -271,7 +271,7 @@ def read_test_sets(
         stem = Path(name).name.partition(".")[0] or name
         stem = Path(name).resolve().parent.name if stem in test_sets else stem
         if stem in test_sets:
-            raise OptionError(f"--test names two files '{stem}': give them names of their own")
+            raise OptionError(f"--test names two files '{stem}': give them unique names")
         # As the pairs themselves are read.
         reading = ReadOptions(text_field=pairs.document_field)
         every = read_pairs(open_corpus([Path(name)], reading), pairs, reporter)
@@ -300,10 +300,10 @@ def _split_pairs(
     elif names == {None} and not options.test:
         train, test = hold_out(every)
         drawn = several(len(test), "pair")
-        notes = [f"records name no split: tested on {drawn}, drawn at random and held out"]
+        notes = [f"records have no split: tested on {drawn}, drawn at random and held out"]
     elif split is None or "train" not in names:
         raise InputError(
-            f"no pairs of the split {' or '.join(wanted)} beside those of 'train'",
+            f"no pairs of the split {' or '.join(wanted)} besides those of 'train'",
             field="split",
             remedy="Records name their split; --test names that of the test items, or their files",
         )
@@ -359,11 +359,12 @@ def _start_folder(
         if different := [name for name in wanted if previous.get(name) != wanted[name]]:
             differences = ", ".join(f"{n} {previous.get(n)}, not {wanted[n]}" for n in different)
             raise OptionError(
-                f"{folder} holds a study with other settings ({differences}): choose a new folder"
+                f"{folder} contains a study with other settings ({differences}): choose a new "
+                "folder"
             )
         return
     if folder.exists() and any(folder.iterdir()):
-        raise OptionError(f"{folder} is a folder with other things in it: choose a new one")
+        raise OptionError(f"{folder} is a folder with other files in it: choose a new one")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(wanted, indent=1))
 

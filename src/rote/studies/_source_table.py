@@ -106,7 +106,7 @@ class SourceTable:
         if len(parts) != len(self.by):
             raise OptionError(
                 f"the source '{source}' does not consist of {', '.join(self.by) or 'fields'}: make "
-                "the results with --by, of fields whose values hold no '|'"
+                "the results with --by, of fields whose values contain no '|'"
             )
         return dict(zip(self.by, parts))
 
@@ -166,31 +166,30 @@ class TableOptions(OptionSet):
 
     values: tuple[str, ...] = option(
         (),
-        "Values to take: lexical.mtld, a measure's or a value's name, or all; default: the one or "
-        "two main ones of each measure",
+        "Values to use: lexical.mtld, the name of a measure or value, or all; default: the one or "
+        "two main values of each measure",
     )
     facet: tuple[str, ...] = option(
         (),
-        "Fields of the sources whose values are looked at one by one (default: as the reference of "
-        "the results asks)",
+        "Fields of the sources to analyse separately by value (default: as the reference of the "
+        "results implies)",
         sign=sign_if_given,
     )
     without: tuple[str, ...] = option(
-        (), "Sources to leave out, or what a field of them holds", sign=sign_if_given
+        (), "Sources to leave out, by name or by the value of a field", sign=sign_if_given
     )
-    with_reference: bool = option(
-        False, "Count the reference as a source like the others", sign=sign_if_given
-    )
+    with_reference: bool = option(False, "Also count the reference as a source", sign=sign_if_given)
     with_inputs: bool = option(
-        False, "Count the inputs as a source (input documents)", sign=sign_if_given
+        False, "Also count the inputs as a source (input documents)", sign=sign_if_given
     )
     matched: bool = option(
-        False, "Take the values at equal size, where a result has them", sign=sign_if_given
+        False, "Use the values at equal size, if a result has them", sign=sign_if_given
     )
     interval: float | None = unsigned_option(
-        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
+        None,
+        "Confidence level of the intervals; 0: no intervals  [default: the level of the results]",
     )
-    seed: int = option(0, "Seed of the random orders, where sources are too many for all of them")
+    seed: int = option(0, "Random seed for orders, if the sources are too many for all orders")
 
 
 def select_columns(table: SourceTable, values: Sequence[str]) -> SourceTable:
@@ -256,8 +255,8 @@ def note_lengths(
         return []
     return [
         f"sources differ in length, up to {format_number(most, '.1f')} times as many words: what "
-        f"moves with the amount of text ({', '.join(moving)}) may show that alone. --matched takes "
-        "values at equal size, where the results have them"
+        f"depends on the amount of text ({', '.join(moving)}) may show only that. --matched uses "
+        "values at equal size, if the results have them"
     ]
 
 
@@ -284,8 +283,8 @@ def read_source_table(call: Call) -> SourceTable:
     table = select_columns(full_table, options.values)
     if not options.values and len(table.columns) < len(full_table.columns):
         call.reporter.say(
-            f"{len(table.columns)} of {len(full_table.columns)} values stand for their measures; "
-            "--values all takes every one"
+            f"{len(table.columns)} of {len(full_table.columns)} values represent their measures; "
+            "--values all uses all of them"
         )
     return table.at_level(options.interval)
 
@@ -537,7 +536,7 @@ def _read_rows(path: Path | Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, 
             yield from enumerate(_result_rows(_read_saved(path, file)), 1)
         else:
             raise InputError(
-                "is no table that can be read", file=file, remedy="Give .csv, .tsv, .jsonl or .json"
+                "is not a readable table", file=file, remedy="Give .csv, .tsv, .jsonl or .json"
             )
     except OSError as error:
         why = (error.strerror or str(error)).lower()
@@ -551,7 +550,7 @@ def _read_saved(path: Path, file: str) -> list[Result]:
         content = read_json(path, regular=False)
         return list(map(Result.from_dict, content if isinstance(content, list) else [content]))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError("is no saved result of rote", file=file) from None
+        raise InputError("is not a saved result of rote", file=file) from None
 
 
 def _result_rows(results: Sequence[Result]) -> list[Mapping[str, Any]]:

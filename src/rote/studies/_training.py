@@ -42,7 +42,7 @@ NOT_OF_TRAINING = tuple(
 class StartOptions:
     """What a training starts from."""
 
-    model: str = option("", "A folder or a name of the hub; or give --from-config", metavar="MODEL")
+    model: str = option("", "A folder or a model on the hub; or use --from-config", metavar="MODEL")
     from_config: str = option(
         "", "Start from random weights: tiny, small, or a config.json", metavar="SHAPE"
     )
@@ -60,11 +60,11 @@ class StartOptions:
 
 
 def longest_option() -> Any:
-    return option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    return option(512, "Maximum tokens read per document", least=8, most=1_000_000)
 
 
 def max_tokens_option() -> Any:
-    return option(128, "Tokens of a summary at most", least=2, most=100_000)
+    return option(128, "Maximum tokens per summary", least=2, most=100_000)
 
 
 def folder_option(default: str) -> Any:

@@ -77,14 +77,14 @@ class Options(TableOptions):
 
     quality: tuple[Path, ...] = handle(
         (),
-        "Tables of the quality of the sources: .csv, .tsv or .jsonl with a column `source` and "
-        "columns of numbers, or a saved result (.json) whose values are taken",
+        "Quality of the sources: tables (.csv, .tsv or .jsonl with a column `source` and columns "
+        "of numbers), or a saved result (.json)",
         "FILE,...",
         takes="table",
         common=True,
     )
     quality_columns: tuple[str, ...] = unsigned_option(
-        (), "Columns of these tables to take; default: all that hold numbers alone"
+        (), "Columns of these tables to use; default: all numeric columns"
     )
     correction: Correction = option(
         "holm",
@@ -171,13 +171,13 @@ def _check_columns(table: SourceTable, parts: Sequence[CorrelationFacet]) -> Non
             f"{c.name}: {', '.join(list(c.values)[:4])}" for c in table.columns[:4]
         )
         raise OptionError(
-            f"no source has two of the columns ({', '.join(table.files)}): are the sources named "
-            f"alike? {examples}"
+            f"no source has two of the columns ({', '.join(table.files)}): do the names of sources "
+            f"match? {examples}"
         )
     if most < correlation.MIN_SOURCES:
         raise OptionError(
-            f"at most {several(most, 'source')} have two of the columns: a correlation "
-            f"needs {correlation.MIN_SOURCES}, and says little below 6"
+            f"at most {several(most, 'source')} have two of the columns: a correlation needs "
+            f"{correlation.MIN_SOURCES}, and is weak evidence below 6"
         )
 
 
@@ -255,24 +255,24 @@ def _remarks(
     if not tested:
         return [f"{where}no correlation: {correlations[0].reason}"]
     notes = [
-        f"{where}{row['column']} is there for {row['sources']} of {len(part.sources)} sources: "
-        "pairs with it leave out the others"
+        f"{where}{row['column']} exists for {row['sources']} of {len(part.sources)} sources: its "
+        "pairs leave out the others"
         for row in described
         if row["sources"] < len(part.sources)
     ]
     noisy = [row["column"] for row in described if row["noise"] > _NOISY]
     if noisy:
         notes.append(
-            f"{where}more than half of what sets the sources apart in {', '.join(noisy)} may be "
-            "chance (their intervals): correlations with it come out too small"
+            f"{where}more than half of the variation between sources in {', '.join(noisy)} may be "
+            "chance (by their intervals): correlations with it are biased towards 0"
         )
     # Benjamini-Hochberg multiplies the smallest p-value less the more pairs share it.
     least = min(correlation.smallest_p(pair.sources) for pair in tested)
     if correction == "holm" and least * len(tested) >= _SIGNIFICANT:
         notes.append(
             f"{where}with {max(pair.sources for pair in tested)} sources and {len(tested)} pairs "
-            f"no corrected p-value can fall below "
-            f"{format_number(min(1.0, least * len(tested)), '.2g')}: look at intervals, or name "
+            "no corrected p-value can fall below "
+            f"{format_number(min(1.0, least * len(tested)), '.2g')}: rely on intervals, or choose "
             "fewer --values"
         )
     return notes
@@ -302,7 +302,7 @@ def _pool_facets(
     titles = ", ".join(parts[facet].title for facet in used)
     note = (
         f"pooled over {titles}: the {len(shared)} sources that they share ({', '.join(shared)}), "
-        "centred within each; a source counts once, however many facets it occurs in"
+        "centred within each; a source counts once, whatever its number of facets"
     )
     return [{"facets": len(used), **row} for row in rows], [note]
 
@@ -415,7 +415,7 @@ _PAIR = (
 )
 _PAIR_NOTE = (
     "p: share of the orders of the sources with as strong a correlation; without one: Pearson "
-    "without the source that holds it up the most"
+    "without the most influential source"
 )
 
 LAYOUT = (
@@ -519,7 +519,7 @@ CHARTS = (
         "correlations points x=x y=y colour=source panel=title,facet,a,b",
         titles={"x": "a", "y": "b"},
         rows=_chart_points,
-        says="The sources of some pairs as points: what a coefficient rests on.",
+        says="The sources of some pairs as points, behind each coefficient.",
     ),
 )
 
@@ -527,7 +527,7 @@ CHARTS = (
 STUDY = Study(
     name="correlate",
     title="Correlations",
-    says="Which values go together over the sources, and which go with quality.",
+    says="Which values correlate over the sources, and which correlate with quality.",
     takes="results",
     metavar="RESULTS...",
     options=Options,

@@ -58,20 +58,19 @@ class Options:
     test_items: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...", takes="items")
     test_items_read: tuple[str, ...] = read_option("the file of items")
     policy: Literal["drop", "cut", "report"] = option(
-        "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
+        "drop", "action: drop the document, cut the sentences, or only write the ledger"
     )
-    meaning: bool = option(False, "look for items in other words as well (extra semantic)")
+    meaning: bool = option(False, "also look for paraphrased items (extra semantic)")
     chance: float = option(
         CHANCE,
-        "how probable a match in other words may be at most (in sentences that have nothing to do "
-        "with the items)",
+        "maximum probability of a paraphrase match by chance (in unrelated sentences)",
         above=0.0,
         most=0.2,
     )
     benchmark: str | None = option(
         None,
-        "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, "
-        "texts  [default: known by its fields]",
+        "benchmark: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, texts  "
+        "[default: detected from the fields]",
         metavar="NAME",
     )
     answers: tuple[str, ...] = handle(
@@ -81,14 +80,14 @@ class Options:
         takes="items",
     )
     answers_read: tuple[str, ...] = read_option("what holds the answers")
-    interval: float = option(0.95, "level of intervals; 0 for none", least=0)
+    interval: float = option(0.95, "Confidence level of the intervals; 0: no intervals", least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
         if not is_given(self.test_items):
-            raise OptionError("no items to look for: --test-items names files of test items")
+            raise OptionError("no test items: name files of them with --test-items")
         if self.chance != CHANCE and not self.meaning:
-            raise OptionError("--chance is for matches in other words: add --meaning")
+            raise OptionError("--chance is for paraphrases: add --meaning")
 
 
 def run(call: Call) -> Findings:
@@ -106,7 +105,7 @@ def run(call: Call) -> Findings:
     right, lost = match_answers(items, answers)
     if answers and lost == len(answers):
         raise OptionError(
-            f"--answers: none of {lost:,} answers holds the question of an item of --test-items"
+            f"--answers: none of {lost:,} answers contains the question of an item of --test-items"
         )
     if lost:
         call.reporter.say(f"{lost:,} of {len(answers):,} answers belong to no item: left out")
@@ -289,7 +288,7 @@ def count_unanswered(answers: Mapping[str, NDArray[np.float64]]) -> int:
 STUDY = Study(
     name="decontaminate",
     title="Test items in training data",
-    says="A training corpus without the test items it holds, and what was found.",
+    says="A training corpus without the test items it contained, and what was found.",
     takes="texts",
     metavar="CORPUS...",
     options=Options,
@@ -301,11 +300,10 @@ STUDY = Study(
     ledger="found.jsonl",
     section="corpus",
     method=lambda settings: (
-        "A document holds an item if words that have at least "
-        f"{float(settings['score']):.0%} of the rarity (in bits, by their share of the corpus) of "
-        "its question, its passage, or its question with the answer occur there in one passage and "
-        f"in the same order; parts of fewer than {settings['min_words']} words, or of common words "
-        "alone, were not judged"
+        f"A document holds an item if words that have at least {float(settings['score']):.0%} of "
+        "the rarity (in bits, by their share of the corpus) of its question, its passage, or its "
+        "question with the answer occur there in one passage and in the same order; parts of fewer "
+        f"than {settings['min_words']} words, or of only common words, were not judged"
         + (
             "; so does one with sentences that say half of a part or more in other words, as near "
             f"as chance brings at most {float(settings['chance']):g} of unrelated passages, unless "

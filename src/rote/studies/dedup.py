@@ -1,4 +1,4 @@
-"""A corpus without its repetitions, and a ledger of what went, where, and which copy stayed.
+"""Remove duplicates from a corpus, with a ledger of what was removed, where, and which copy stayed.
 
 Whole documents go if an earlier one that stays is at least --near similar: the Jaccard similarity
 of their runs of five words, without case, punctuation and typography, computed in full (no
@@ -44,15 +44,15 @@ class Options:
     SECTION: ClassVar[str] = "Comparison"
     corpus: str | None = handle(
         None,
-        "Cut what this corpus holds as well: an index, or a file of texts",
+        "Also cut what occurs in this corpus: an index, or a file of texts",
         "IDX",
         takes="corpus",
     )
     corpus_read: tuple[str, ...] = read_option("that corpus")
     memory: str = unsigned_option(
         "4G",
-        "Memory that comparing may use, as 512M or 4G; the rest is in files, and results do not "
-        "depend on it",
+        "Memory for comparing, such as 512M or 4G; the rest is in files; results do not depend on "
+        "it",
         metavar="SIZE",
     )
 
@@ -129,7 +129,7 @@ _WORDS = {"False": " (in lower case, without punctuation)", "True": " (as they a
 STUDY = Study(
     name="dedup",
     title="Near-duplicates",
-    says="A corpus without its repetitions: near-duplicates and repeated runs of words.",
+    says="A corpus without near-duplicates and repeated spans.",
     takes="texts",
     metavar="CORPUS...",
     options=Options,
@@ -142,16 +142,17 @@ STUDY = Study(
     section="corpus",
     method=lambda settings: (
         (
-            f"Documents whose runs of {settings['shingle']} words"
-            f"{_WORDS.get(str(settings['exact']), '')} are at least "
-            f"{float(settings['near']):.0%} the same (Jaccard) as those of one before went"
+            f"Documents whose runs of {settings['shingle']} "
+            f"words{_WORDS.get(str(settings['exact']), '')} are at least "
+            f"{float(settings['near']):.0%} the same (Jaccard) as those of an earlier one were "
+            "removed"
             if float(settings["near"])
             else "Whole documents stayed"
         )
         + (
-            "; documents went that say the same in other words as one before (static vectors and "
-            f"shared rare words, as chance brings for at most {float(settings['chance']):g} of the "
-            "documents), unless numbers, names or negation differ"
+            "; documents that paraphrase an earlier one were removed (static vectors and shared "
+            f"rare words, with a probability by chance of at most {float(settings['chance']):g} of "
+            "the documents), unless numbers, names or negation differ"
             if settings.get("meaning") not in (None, "None")
             else ""
         )
@@ -165,14 +166,14 @@ STUDY = Study(
     charts=(
         make_chart(
             "shared",
-            "Words of each source that another document of these holds too",
+            "Words of each source that also occur in another document of these",
             "shared matrix x=also_in y=source colour=share",
             titles={"share": "share of words", "also_in": "also in"},
             rows=_most_shared,
             share=True,
             zero=True,
-            says="A matrix of sources: how much of the one in the row another document of the one "
-            "in the column holds.",
+            says="A matrix of sources: how much of the row's source also occurs in another "
+            "document of the column's source.",
         ),
     ),
     layout=(
@@ -187,7 +188,7 @@ STUDY = Study(
         ),
         Table(
             "shared",
-            "Words of each source that another document of these holds too",
+            "Words of each source that also occur in another document of these",
             make_columns("source"),
             note=_note_sets,
             rows=_most_shared,

@@ -1,4 +1,4 @@
-"""Put test items to language models, and say how well they do.
+"""Evaluate language models on test items.
 
 ITEMS are benchmarks (BLiMP, LAMBADA, COPA, PIQA, WinoGrande), sample logs of
 lm-evaluation-harness, or records with context, options and answer. Options are compared by
@@ -10,7 +10,7 @@ log-likelihood, without examples before the question unless --shots asks for som
   rote evaluate piqa.jsonl --model numpy:FOLDER --shots 5 --train piqa.train.jsonl
   rote popularity answers.jsonl --corpus IDX -n 4
 
-Answers are kept: a run that was interrupted goes on where it stopped.
+Answers are saved: an interrupted run resumes where it stopped.
 
 The rules are those of lm-evaluation-harness (Gao et al.), whose numbers come out on the same model
 and items.
@@ -33,7 +33,9 @@ from rote.studies import _evaluation
 from rote.studies._evaluation import CHARTS, LAYOUT, SEED, SOURCE
 from rote.studies._items import check_by, describe_values, items_by_group
 
-METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins belong together"
+METHOD = (
+    "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins are kept together"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +45,39 @@ class Options:
     model: tuple[str, ...] = handle(
         (),
         "Models that answer: numpy:FOLDER, transformers:NAME, openai:URL#NAME, index:FOLDER; "
-        "NAME=MODEL gives one a name of its own",
+        "NAME=MODEL names a model",
         "M1,M2,...",
     )
     by: tuple[str, ...] = option(
         ("task",),
-        "Fields that make a group: task, kind (formal, functional), source (the model), paradigm, "
-        "any other; several models are groups of their own",
+        "Fields to group by: task, kind (formal, functional), source (the model), paradigm, any "
+        "other; several models are separate groups",
     )
     limit: int = unsigned_option(
-        0, "Take the first items of each task, at most this many; 0: all", least=0
+        0, "Maximum number of items per task, from the first on; 0: all", least=0
     )
     shots: int = unsigned_option(
-        0, "Answered examples before each item, of its task", least=0, most=100
+        0, "Few-shot examples before each item, from its task", least=0, most=100
     )
     train: tuple[Path, ...] = handle(
         (),
-        "Items that examples are drawn from, such as the training split; default: the other items",
+        "Items to draw examples from, such as the training split; default: the other items",
         "FILE,...",
         takes="items",
     )
     seed: int = unsigned_option(SEED, "The seed of that draw", least=0)
     write: Path | None = lines_option(
         None,
-        "Write the answers there, a record for each model and item (JSON Lines); -o with the "
+        "Write the answers to this file, one record per model and item (JSON Lines); -o with the "
         "ending .jsonl does the same",
     )
-    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
+    interval: float = unsigned_option(0.95, "Confidence level of the intervals; 0: no intervals")
 
     def __post_init__(self) -> None:
         check_options(self)
         check_by(self.by)
         if not self.model:
-            raise OptionError("who is asked? --model names at least one model")
+            raise OptionError("no model: name at least one with --model")
 
 
 def run(call: Call) -> Findings:
@@ -101,7 +103,7 @@ def run(call: Call) -> Findings:
             pool = take_items(options.train, chosen, call.reporter, called="train")
         examples = _evaluation.draw_examples(records, pool, options.shots, options.seed)
     elif is_given(options.train):
-        raise OptionError("--train names examples: --shots says how many")
+        raise OptionError("--train gives examples: set their number with --shots")
     models = open_models(options.model, call.of(ModelOptions), call.reporter)
     rows = [
         _evaluation.answer_record(answer, name, model.signature)
@@ -166,7 +168,7 @@ def _say_shots(settings: Mapping[str, str]) -> str:
 STUDY = Study(
     name="evaluate",
     title="Evaluation",
-    says="How well models do on test items.",
+    says="Accuracy of models on test items.",
     takes="items",
     metavar="ITEMS...",
     options=Options,

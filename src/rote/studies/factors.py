@@ -94,7 +94,7 @@ def _title(rows: Rows, result: Result) -> str:
 
 def _explain_values(rows: Rows, result: Result) -> str:
     signs = any(row["sign"] for row in rows)
-    notes = ["▲ ▼ the interval of the change does not hold 0"] if signs else []
+    notes = ["▲ ▼ the interval of the change excludes 0"] if signs else []
     if any(defined(row.get("spearman")) for row in rows):
         notes.append(
             "per unit (doubling): slope of a straight line; rho: Spearman of value and level "
@@ -231,19 +231,17 @@ METHOD = "from the intervals of both values, taken as independent; over sources 
 class Options(TableOptions):
     """The factor, its order, and which sources count."""
 
-    over: str | None = option(
-        None, "Field of the sources that is the factor", metavar="FIELD", common=True
-    )
+    over: str | None = option(None, "Field with the factor", metavar="FIELD", common=True)
     order: tuple[str, ...] = unsigned_option(
-        (), "The levels in order, where they are not numbers", common=True
+        (), "The levels in order, if they are not numbers", common=True
     )
     pair: tuple[str, ...] = unsigned_option(
         (), "Two levels to compare, such as base,instruct", common=True
     )
     scale: _factors.Scale = option(
         "auto",
-        "How numbers are taken: as they are or by their logarithm, with slopes per doubling; auto: "
-        f"by their logarithm where the largest is at least {_factors.WIDE} times the smallest",
+        "Scale of numeric levels: linear or logarithmic, with slopes per doubling; auto: "
+        f"logarithmic if the largest is at least {_factors.WIDE} times the smallest",
     )
     random: tuple[str, ...] = option(
         (),
@@ -257,7 +255,7 @@ class Options(TableOptions):
     def __post_init__(self) -> None:
         check_options(self)
         if not self.over:
-            raise OptionError("--over names the factor: a field that the results were made --by")
+            raise OptionError("--over takes the factor: a field that the results were grouped --by")
 
     @property
     def factor(self) -> str:
@@ -273,8 +271,8 @@ def run(call: Call) -> Findings:
         raise UnknownName("field of the sources", options.factor, table.by)
     if len(table.by) < 2:
         raise OptionError(
-            f"the results were made --by {options.factor} alone, so no source can be followed over "
-            f"it: make them --by source,{options.factor}"
+            f"the results are grouped --by {options.factor} alone, so no source can be compared "
+            f"across it: group them --by source,{options.factor}"
         )
     place = _factors.reference_field(table)
     chosen = _source_table.drop_sources(
@@ -337,7 +335,7 @@ def run(call: Call) -> Findings:
 STUDY = Study(
     name="factors",
     title="Factors",
-    says="What a factor (temperature, size, tuning) does to the values of sources.",
+    says="How a factor (temperature, size, tuning) affects the values of sources.",
     takes="results",
     metavar="RESULTS...",
     options=Options,

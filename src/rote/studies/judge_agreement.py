@@ -1,4 +1,4 @@
-"""What judges said of summaries: relevance, consistency, pairwise wins, and how far they agree.
+"""Analyse judges' answers on summaries: relevance, consistency, pairwise wins, agreement.
 
 ANSWERS are what the page of `rote judge page` gives, a file for each judge or sitting, or what
 `rote judge model` writes; of what a judge judged twice the last answer counts. --key is the file
@@ -49,9 +49,9 @@ class Options(OptionSet):
     """Settings of `judge agreement`."""
 
     key: Path | None = unsigned_option(
-        None, "The file beside the page that says whose each summary is", metavar="FILE"
+        None, "The key file of the page, with the source of each summary", metavar="FILE"
     )
-    interval: float = option(0.95, "Level of the intervals; 0: none")
+    interval: float = option(0.95, "Confidence level of the intervals; 0: no intervals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def read_answers(
             record = JsonObject.of(read_json(key, regular=False), str(key)).object("sources")
             names = {name: record.text(name) for name in record.values}
         except (OSError, InputError):
-            raise InputError("it is no key of a page", file=str(key)) from None
+            raise InputError("it is not the key of a page", file=str(key)) from None
     answers: dict[tuple[str, str, str], JudgeAnswer] = {}
     pairs: dict[tuple[str, ...], JudgePair] = {}
     for file, number, line in _read_lines(inputs):
@@ -173,7 +173,7 @@ def read_answers(
                 raise ValueError
         except (InputError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
-                "no answer of a judge: it needs judge, doc_id, summary, highlights, covered "
+                "not an answer of a judge: it needs judge, doc_id, summary, highlights, covered "
                 "(at most as many), made_up; one of a model judge, doc_id, of, a, b, better "
                 f"({', '.join(_BETTER)})",
                 file=file,
@@ -209,7 +209,7 @@ def _read_lines(inputs: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tu
                 str(error.strerror), file=str(entry), remedy="Check the path"
             ) from None
         except UnicodeDecodeError:
-            raise InputError("not UTF-8: no answers of a judge", file=str(entry)) from None
+            raise InputError("not UTF-8: not answers of a judge", file=str(entry)) from None
         yield from ((str(entry), n, line) for n, line in enumerate(lines, 1) if line.strip())
 
 
@@ -465,7 +465,7 @@ def _squared_distances(values: Floats, often: Floats, level: Level) -> Floats:
 STUDY = Study(
     name="judge-agreement",
     title="Human judgement",
-    says="What judges said of summaries, and how far they agree.",
+    says="What judges say about summaries, and how far they agree.",
     takes="prompts",
     metavar="ANSWERS...",
     options=Options,

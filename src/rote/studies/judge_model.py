@@ -1,4 +1,4 @@
-"""Which of two summaries a model finds better, asked in both orders, and what sways it.
+"""Ask a model which of two summaries is better, in both orders, and measure what influences it.
 
 TEXTS are summaries (`text`, `source`) with the `document` that they are of, as for `rote judge
 page`. Of each document every two summaries are shown to each model twice: A first, then B first.
@@ -92,8 +92,8 @@ class Options:
     SECTION: ClassVar[str] = "Judge"
     model: tuple[str, ...] = handle(
         (),
-        "Models that judge, each for itself: transformers:NAME, openai-chat:URL#NAME, gguf:FILE; "
-        "NAME=MODEL gives one a name of its own",
+        "Judge models, each separately: transformers:NAME, openai-chat:URL#NAME, gguf:FILE; "
+        "NAME=MODEL names a model",
         "M1,M2,...",
     )
     of: tuple[str, ...] = option(
@@ -101,33 +101,33 @@ class Options:
     )
     instruction: str = unsigned_option(
         "",
-        "Another question: a file, or a text that holds {first} and {second} (and {document}, "
+        "Another question: a file, or a text with {first} and {second} (and {document}, "
         "{question})",
         metavar="FILE",
     )
     chat: bool | None = option(
         None,
-        "Ask in the model's chat form, or by plain text; default: the chat form where there is one",
+        "Ask in the model's chat form, or in plain text; default: the chat form if there is one",
         sign=lambda value: value,
     )
-    max_tokens: int = option(8, "Tokens in which the answer has to be given", least=1, most=65_536)
+    max_tokens: int = option(8, "Maximum tokens of the answer", least=1, most=65_536)
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
-    by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
+    by: str = option("source", "Field with the source of a summary", metavar="FIELD")
     sample: int | None = unsigned_option(
-        None, "At most this many documents, drawn as for the page", least=1
+        None, "Maximum number of documents, drawn as for the page", least=1
     )
     seed: int = unsigned_option(0, "The seed of that draw", least=0)
     write: Path | None = lines_option(
         None,
-        "Write the answers there (JSON Lines), for `rote judge agreement`; -o with the ending "
-        ".jsonl does the same",
+        "Write the answers to this file (JSON Lines), for `rote judge agreement`; -o with the "
+        "ending .jsonl does the same",
     )
-    interval: float = unsigned_option(0.95, "Level of the intervals; 0: none")
+    interval: float = unsigned_option(0.95, "Confidence level of the intervals; 0: no intervals")
 
     def __post_init__(self) -> None:
         check_options(self)
         if not self.model:
-            raise OptionError("who judges? --model names at least one model")
+            raise OptionError("no judge: name at least one model with --model")
         for name in self.of or ("",):
             if name not in QUESTIONS:
                 raise OptionError(f"--of can be {', '.join(QUESTIONS)}, not '{name}'")
@@ -426,21 +426,21 @@ def _notes(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
             )
         if row["p"] < _SURE:
             yield (
-                f"{who}: the order sways the judge, the text shown first wins "
+                f"{who}: the order influences the judge: the text shown first wins "
                 f"{row['first_wins']:.0%} of the time"
             )
     for row in tables["length"]:
         if row["p"] < _SURE:
             yield (
                 f"{row['judge']}, {row['of']}: the longer text wins {row['longer_wins']:.0%} of "
-                f"{several(row['pairs'], 'pair')}; it may be better, or only longer"
+                f"{several(row['pairs'], 'pair')}; it may be better, or just longer"
             )
 
 
 STUDY = Study(
     name="judge-model",
     title="Judgement of models",
-    says="Which of two summaries a model finds better, and whether order and length sway it.",
+    says="Which of two summaries a model prefers, and whether order and length influence it.",
     takes="texts",
     metavar="TEXTS...",
     options=Options,

@@ -1,4 +1,4 @@
-"""A page on which people judge summaries, blind: what matters, what is covered, what is made up.
+"""Make a page for judging summaries, blind: what matters, what is covered, what is made up.
 
 TEXTS are summaries (`text`, `source`) with the `document` that they are of; summaries with the same
 `doc_id` are judged together, in a random order of each judge's own. The page is one file, opens in
@@ -41,9 +41,9 @@ class Options(OptionSet):
         Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",)
     )
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
-    by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
-    sample: int | None = option(None, "At most this many documents, drawn at random", least=1)
-    seed: int = option(0, "The seed of that draw, and of the names of summaries", least=0)
+    by: str = option("source", "Field with the source of a summary", metavar="FIELD")
+    sample: int | None = option(None, "Maximum number of documents, drawn at random", least=1)
+    seed: int = option(0, "Random seed of that draw, and of the names of summaries", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +131,14 @@ def run(call: Call) -> Findings:
 def _account(result: Result, place: str) -> str:
     about = result.about
     summaries, documents = several(about["summaries"], "summary"), about["documents"]
-    whose = f"whose they are is in {about['key']}"
+    whose = f"their sources are in {about['key']}"
     return f"{place}: {summaries} of {several(documents, 'document')}; {whose}"
 
 
 STUDY = Study(
     name="judge-page",
     title="A page for judges",
-    says="A page on which people judge summaries, blind.",
+    says="A page for judging summaries, blind.",
     takes="texts",
     metavar="TEXTS...",
     options=Options,

@@ -1,4 +1,4 @@
-"""Subsets of a training set that repeat no n-gram too often: at most so many times.
+"""Make subsets of a training set that repeat no n-gram more often than a limit.
 
 For every limit and seed one JSONL file in the folder DIR, with the records as they were read, and
 a manifest.json: sizes, seeds, the input's fingerprint, and what was dropped and why. Texts are

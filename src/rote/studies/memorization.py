@@ -1,4 +1,4 @@
-"""Whether a model recalls texts or test items, and what that explains.
+"""Measure whether a model recalls texts or test items, and what that explains.
 
 ITEMS are texts, benchmarks, or results of `rote evaluate`. Each is scored by the attacks of the
 field: completing its second half (TDE), loss, loss against neighbours, zlib, Min-K%, Min-K%++,
@@ -60,7 +60,7 @@ _STYLE_METHOD = (
     "ones (words before and behind the cut: {windows}), in style where it writes words with the "
     "same {layer}"
 )
-METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
+METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins are kept together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +69,26 @@ class Options:
 
     model: tuple[str, ...] = handle(
         (),
-        "Models: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER; NAME=MODEL gives one "
-        "a name of its own",
+        "Models: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER; NAME=MODEL names a "
+        "model",
         "M,...",
         common=True,
     )
     corpus: str | None = handle(
         None,
-        "Where the training data are counted: an index, or infini-gram:NAME",
+        "Corpus to count the training data in: an index, or infini-gram:NAME",
         "IDX",
         takes="index",
         common=True,
     )
     reference_model: str | None = handle(
         None,
-        "A model with the same tokenizer that was not trained on the items: an earlier checkpoint, "
-        "for one, and how far those of --model moved from it",
+        "Reference model: same tokenizer, not trained on the items, such as an earlier checkpoint",
         "M",
     )
     neighbours: str = handle(
         "none",
-        "Who makes neighbours: wordnet, index (words that --corpus has in the same place), "
+        "Source of neighbours: wordnet, index (words that --corpus has in the same position), "
         "masked:NAME (a masked model, extra lm), none",
         "KIND",
         common=True,
@@ -111,25 +110,24 @@ class Options:
     )
     correct: str | None = option(
         None,
-        "Field that says whether an item was answered correctly; results of `rote evaluate` have "
-        "it as acc",
+        "Field with whether an item was answered correctly; acc in results of `rote evaluate`",
         metavar="FIELD",
         sign=lambda name: name or "acc",
     )
     member: str | None = option(
         None,
-        "Field that says whether the model was trained on an item (true, or how often)",
+        "Field with whether the model was trained on an item (true, or how often)",
         metavar="FIELD",
         sign=lambda name: name or "unknown",
         common=True,
     )
     by: tuple[str, ...] = option(
-        ("task",), "Fields that make a group: task, kind, any other", common=True
+        ("task",), "Fields to group by: task, kind, any other", common=True
     )
     extraction: float | None = unsigned_option(
         None,
-        "Slide windows along each text: how many draws write what follows a prefix at least once "
-        "with this probability, such as 0.5",
+        "Slide windows along each text: number of draws needed to write the continuation of a "
+        "prefix at least once with this probability, such as 0.5",
         metavar="P",
         above=0,
         below=1,
@@ -137,11 +135,11 @@ class Options:
     )
     near: int = unsigned_option(
         0,
-        "Edits within which a text counts as near: with --extraction, how likely that is at least",
+        "Maximum edits for a near match; with --extraction, gives a lower bound of its probability",
         least=0,
         most=100,
     )
-    beams: int = unsigned_option(16, "Beginnings that --near keeps at a time", least=1, most=1_000)
+    beams: int = unsigned_option(16, "Beam width of --near", least=1, most=1_000)
     samples: int = unsigned_option(
         0,
         "Draw this many texts after each window's prefix: the best match, n-grams (-n) covered",
@@ -165,17 +163,22 @@ class Options:
     tokens: int = unsigned_option(
         128, "Tokens of each text that --unprompted draws", least=1, most=100_000
     )
-    prefix: int = unsigned_option(50, "Words before the cut of a window", least=1, most=10_000)
+    prefix: int = unsigned_option(50, "Prefix length of a window, in words", least=1, most=10_000)
     suffix: int = unsigned_option(
-        50, "Words behind the cut, which are to be written", least=1, most=10_000
+        50, "Suffix length of a window, in words: what the model must write", least=1, most=10_000
     )
-    stride: int = unsigned_option(10, "Words from one window to the next", least=1, most=10_000)
+    stride: int = unsigned_option(10, "Step between windows, in words", least=1, most=10_000)
     temperature: float = unsigned_option(
         1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0
     )
-    top_k: int = unsigned_option(0, "Draws are from this many likeliest tokens; 0: all", least=0)
+    top_k: int = unsigned_option(
+        0, "Top-k sampling: draw from this many likeliest tokens; 0: all", least=0
+    )
     top_p: float = unsigned_option(
-        1.0, "Draws are from the likeliest tokens that hold this share", above=0, most=1
+        1.0,
+        "Nucleus sampling: draw from the likeliest tokens with this probability mass",
+        above=0,
+        most=1,
     )
     layer: str | None = unsigned_option(
         None,
@@ -192,8 +195,8 @@ class Options:
     sample: int | None = unsigned_option(
         None, "With --layer, take this many texts, drawn by the seed", metavar="N", least=1
     )
-    seed: int = option(0, "Seed of the folds, of the neighbours and of what is drawn")
-    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
+    seed: int = option(0, "Random seed of folds, neighbours and draws")
+    interval: float = unsigned_option(0.95, "Confidence level of the intervals; 0: no intervals")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -202,7 +205,7 @@ class Options:
             self.unprompted is not None and unprompted.count_to_draw(self.unprompted) is None
         )
         if not self.model and not has_texts:
-            raise OptionError("who is asked? --model names one or more models")
+            raise OptionError("no model: name one or more with --model")
         if self.layer is not None:
             _check_style(self)
 
@@ -215,7 +218,7 @@ def _check_style(options: Options) -> None:
     for name in others:
         if getattr(options, name):
             flag = name.replace("_", "-")
-            raise OptionError(f"--layer and --{flag} are two questions: leave out one")
+            raise OptionError(f"--layer and --{flag} exclude each other: leave one out")
     if options.layer not in annotators.get().gives:
         raise UnknownName("layer", str(options.layer), annotators.get().gives)
 
@@ -324,8 +327,7 @@ def run(call: Call) -> Findings:
         method=METHOD,
         notes=(
             *(
-                f"{name} gives no log-probabilities of what it is sent: its draws are looked at "
-                "and nothing else"
+                f"{name} gives no log-probabilities of what it is sent: only its draws are analysed"
                 for name in silent
             ),
             *output.notes(scored, rows),
@@ -358,7 +360,7 @@ def _recitation_tables(
 STUDY = Study(
     name="memorization",
     title="Memorization",
-    says="What a model can say by heart.",
+    says="What a model has memorized.",
     takes="items",
     metavar="ITEMS...",
     options=Options,

@@ -71,29 +71,29 @@ class Options:
 
     SECTION: ClassVar[str] = "Items, before and after"
     write: Path | None = lines_option(
-        None, "Write the perturbed items there, in the form of the input (JSON Lines)"
+        None, "Write the perturbed items to this file, in the form of the input (JSON Lines)"
     )
-    log: Path | None = lines_option(None, "Write every replacement there (JSON Lines)")
+    log: Path | None = lines_option(None, "Write every replacement to this file (JSON Lines)")
     perturbed: tuple[Path, ...] = handle(
         (),
-        "Items that were perturbed before: compare, and replace nothing",
+        "Items perturbed earlier: compare them, replace nothing",
         "FILE,...",
         takes="items",
     )
     write_answers: Path | None = lines_option(
-        None, "Write every answer of --model there, before and after (JSON Lines)"
+        None, "Write every answer of --model to this file, before and after (JSON Lines)"
     )
     corpus: str | None = handle(
         None,
-        "Where popularity and frequency are counted: an index of rote, a folder of infini-gram, "
+        "Corpus to count popularity and frequency in: an index of rote, a folder of infini-gram, "
         "infini-gram:NAME",
         "IDX",
         takes="index",
     )
     model: tuple[str, ...] = handle(
         (),
-        "Models that answer the items before and after, as in `rote evaluate`; NAME=MODEL gives "
-        "one a name of its own",
+        "Models that answer the items before and after, as in `rote evaluate`; NAME=MODEL names a "
+        "model",
         "M1,M2,...",
     )
     each_pos: bool = unsigned_option(
@@ -103,9 +103,9 @@ class Options:
     def __post_init__(self) -> None:
         check_options(self)
         if is_given(self.perturbed) and (self.write or self.log):
-            raise OptionError("--perturbed compares items that are there: it has nothing to write")
+            raise OptionError("--perturbed compares existing items: there is nothing to write")
         if self.write_answers and not self.model:
-            raise OptionError("--write-answers writes what models answer: --model names one")
+            raise OptionError("--write-answers needs a model: name one with --model")
 
 
 def run(call: Call) -> Findings:
@@ -140,12 +140,13 @@ def run(call: Call) -> Findings:
 def _check_options(options: Options, replacing: PerturbOptions, checks: CheckOptions) -> None:
     if is_given(options.perturbed) and replacing != PerturbOptions():
         raise OptionError(
-            "--perturbed compares items that are there: how words are replaced (--pos, --variant, "
-            "--lexicon, --sense, --sure, --seed) was settled when they were made"
+            "--perturbed compares existing items: how words are replaced (--pos, --variant, "
+            "--lexicon, --sense, --sure, --seed) was decided when they were made"
         )
     if is_given(options.perturbed) and checks.correct and options.model:
         raise OptionError(
-            f"who says what was right, --model or the field '{checks.correct}'? Leave one out"
+            f"correctness is given twice, by --model and by the field '{checks.correct}': leave "
+            "one out"
         )
     if checks.bertscore:
         from rote.measure.reference_scores.neural import check_bertscore
@@ -173,7 +174,7 @@ def _perturb_items(call: Call, *, answering: bool) -> tuple[Any, ...]:
     forms = list(dict.fromkeys(record.form for record in records))
     if call.options.write and len(forms) > 1:
         raise OptionError(
-            f"{call.options.write} cannot hold items of several forms ({', '.join(forms)}): "
+            f"{call.options.write} cannot store items of several forms ({', '.join(forms)}): "
             "perturb each benchmark on its own"
         )
     result = perturb.perturb(items, options, call.reporter, models=models)
@@ -211,7 +212,7 @@ TITLES = {
     "accuracy_change": "relative change of accuracy",
 }
 _SHARES = ("accuracy", "judged", "changed")
-_METHOD = "jackknife (means), Wilson (shares); twins belong together"
+_METHOD = "jackknife (means), Wilson (shares); twins are kept together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ class CheckOptions(OptionSet):
         "the items given",
         metavar="FILE",
     )
-    max_undefined: float = option(0.1, "Largest share of instances that may be shorter than n")
+    max_undefined: float = option(0.1, "Maximum share of instances shorter than n")
     embedder: str = option(
         _perturb_checks.NO_EMBEDDER,
         "Embedder for the similarity in meaning: minilm (extra semantic), "
@@ -242,11 +243,11 @@ class CheckOptions(OptionSet):
     )
     correct: str | None = option(
         None,
-        "Field of both files that says whether an item was answered correctly (true or 1, false or "
-        "0); logs of lm-evaluation-harness have it as acc",
+        "Field of both files with whether an item was answered correctly (true or 1, false or 0); "
+        "acc in logs of lm-evaluation-harness",
         metavar="FIELD",
     )
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
+    interval: float = option(0.95, "Confidence level of the intervals; 0: no intervals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +357,7 @@ def _answer_notes(spoken: ModelVerdicts) -> Iterator[str]:
     marks = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
     if len(marks) > 1 and len(set(marks.tolist())) == 1:
         verdict = "same" if marks[0] else "different"
-        yield f"the judge says '{verdict}' of all {len(marks):,} items: it may not be able to judge"
+        yield f"the judge says '{verdict}' of all {len(marks):,} items: it may be unable to judge"
 
 
 _READ_BY_HAND = {"careful": (87, 98), "exact": (17, 99)}
@@ -372,9 +373,11 @@ def _meaning_notes(spoken: ModelVerdicts, changed: Floats, done: Perturbed | Non
         marks = spoken.same[np.isfinite(spoken.same)]
         yield f"the judge says that {int(marks.sum()):,} of {len(marks):,} items keep their meaning"
         return
-    line = f"nobody judged whether {several(number, 'changed item')} kept the meaning: --judge"
+    line = (
+        f"no judge checked whether {several(number, 'changed item')} kept the meaning: use --judge"
+    )
     kept_meaning, read = _READ_BY_HAND.get(done.settings["variant"], (0, 0)) if done else (0, 0)
-    known = f"; of {read} that were made so and read by hand, {kept_meaning} did" if read else ""
+    known = f"; of {read} made this way and checked by hand, {kept_meaning} did" if read else ""
     yield f"{line} asks a model{known}"
 
 

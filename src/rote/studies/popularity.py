@@ -1,4 +1,4 @@
-"""How popular test items are in a corpus, and whether popular ones are answered better.
+"""Measure how popular test items are in a corpus, and whether models answer popular ones better.
 
 ITEMS are benchmarks (BLiMP, LAMBADA, COPA, PIQA, WinoGrande), sample logs of
 lm-evaluation-harness, or records with context, options and answer. The popularity of an
@@ -52,7 +52,7 @@ from rote.studies._popularity_scores import DecileScale, PopularityScores, score
 
 _LONGEST, _SHORTEST = 7, 2
 """N-grams that a report may look at: those of the paper first."""
-METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
+METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins are kept together"
 _INFLUENCE = "; correlations by what each item adds"
 
 
@@ -62,27 +62,27 @@ class Options:
 
     corpus: str | None = handle(
         None,
-        "Where n-grams are counted: an index of rote, a folder of infini-gram, infini-gram:NAME",
+        "Corpus to count n-grams in: an index of rote, a folder of infini-gram, infini-gram:NAME",
         "IDX",
         takes="index",
     )
     n: int = option(7, "Tokens in an n-gram", short="-n", most=LONGEST_NGRAM)
     correct: str | None = option(
         None,
-        "Field that says whether an item was answered correctly (true or 1, false or 0); logs of "
-        "lm-evaluation-harness have it as acc",
+        "Field with whether an item was answered correctly (true or 1, false or 0); acc in logs "
+        "of lm-evaluation-harness",
         metavar="FIELD",
         sign=lambda name: name or "acc",
     )
     by: tuple[str, ...] = option(
-        ("task",), "Fields that make a group: task, kind (formal, functional), source, any other"
+        ("task",), "Fields to group by: task, kind (formal, functional), source, any other"
     )
     deciles: Path | None = unsigned_option(
         None, "Deciles of the original items, to be applied unchanged", metavar="FILE"
     )
     save_deciles: Path | None = unsigned_option(
         None,
-        "Write the deciles there, for items made from these (.json)",
+        "Write the deciles to this file, for items made from these (.json)",
         metavar="FILE",
         writes=(".json",),
     )
@@ -101,14 +101,14 @@ class Options:
     )
     pairs_within: int | None = unsigned_option(
         None,
-        "Cut documents into stretches of this many tokens: a pair is counted where one holds both",
+        "Cut documents into spans of this many tokens: a pair counts where one span contains both",
         metavar="TOKENS",
         least=1,
         most=1_000_000,
     )
     pairs_similar: float | None = unsigned_option(
         None,
-        "Least cosine between the embeddings of a pair; others are left out",
+        "Minimum cosine between the embeddings of a pair; others are left out",
         metavar="COSINE",
         least=-1,
         most=1,
@@ -119,17 +119,17 @@ class Options:
         metavar="NAME",
     )
     max_undefined: float = unsigned_option(
-        0.1, "Largest share of instances that may be shorter than n", least=0, most=1
+        0.1, "Maximum share of instances shorter than n", least=0, most=1
     )
-    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
+    interval: float = unsigned_option(0.95, "Confidence level of the intervals; 0: no intervals")
 
     def __post_init__(self) -> None:
         check_options(self)
         _items.check_by(self.by)
         if self.corpus is None:
-            raise OptionError("popular where? --corpus names the index that counts")
+            raise OptionError("no corpus: name an index with --corpus")
         if self.pairs is None and (self.pairs_within, self.pairs_similar) != (None, None):
-            raise OptionError("--pairs says of how many tokens the n-grams of a pair are")
+            raise OptionError("--pairs takes the length of a pair's n-grams, in tokens")
 
 
 def run(call: Call) -> Findings:
@@ -229,7 +229,7 @@ def method(s: Mapping[str, str]) -> str:
 
 def report(context: ReportContext) -> dict[str, Any] | str:
     if context.corpus is None:
-        return "no corpus: --corpus names the index in which n-grams of the items are counted"
+        return "no corpus: name an index to count n-grams of the items in, with --corpus"
     return {"corpus": context.corpus, "n": _LONGEST}
 
 
@@ -269,7 +269,7 @@ def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
 STUDY = Study(
     name="popularity",
     title="Popularity",
-    says="How popular items are in a corpus, and whether popular ones are answered better.",
+    says="How popular items are in a corpus, and whether models answer popular ones better.",
     takes="items",
     metavar="ITEMS...",
     options=Options,

@@ -1,4 +1,4 @@
-"""Where a text comes from: its spans that a corpus holds, word for word or nearly, with sources.
+"""Find where a text comes from: its spans in a corpus, word for word or nearly, with sources.
 
 Every maximal span of a text that occurs in the corpus, with the documents, authors and places
 that hold it. Kinds: verbatim (the same words; capitals and line breaks may differ), lemma (the
@@ -49,20 +49,18 @@ class Options:
 
     SECTION: ClassVar[str] = "Corpus"
     corpus: str | None = handle(
-        None, "The corpus: an index, or a file of texts if they are few", "IDX", takes="corpus"
+        None, "Corpus: an index, or a file of texts if they are few", "IDX", takes="corpus"
     )
     corpus_read: tuple[str, ...] = read_option("the corpus")
     unrelated: str | None = handle(
         None,
-        "Texts that have nothing to do with the corpus: how probable matches of meaning are is "
-        "estimated from them, not from the corpus's own sentences held against its other documents",
+        "Texts unrelated to the corpus, to estimate the probability of matches of meaning from; "
+        "default: the corpus's own sentences, compared with its other documents",
         "FILE",
         takes="texts",
     )
     unrelated_read: tuple[str, ...] = read_option("the unrelated texts")
-    jobs: int = unsigned_option(
-        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
-    )
+    jobs: int = unsigned_option(1, "Number of cores; results do not depend on it", most=MOST_JOBS)
     engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
@@ -149,7 +147,7 @@ def _span_row(span: Span, traced: Trace) -> dict[str, Any]:
 STUDY = Study(
     name="trace",
     title="Trace",
-    says="Where a text comes from: its spans that a corpus holds, with their sources.",
+    says="Where a text comes from: its spans that occur in a corpus, with sources.",
     takes="texts",
     options=Options,
     more=(TraceOptions, ReadOptions),

@@ -10,7 +10,7 @@ reference. Defaults are the published settings for CNN; for summaries of one sen
   rote train calibrate pairs.jsonl --model models/seed-0 --alpha 0.6 -o calibrated
   rote train calibrate pairs.jsonl --model models/seed-0 --subset limited --theta 2 -o calibrated-2
 
-The same command goes on after a kill. Liu et al. (2022), BRIO: Bringing Order to Abstractive
+The same command resumes after a kill. Liu et al. (2022), BRIO: Bringing Order to Abstractive
 Summarization; on subsets that repeat less, Choubey et al. (2023), section 5.3.
 """
 
@@ -38,19 +38,21 @@ class Options:
     """The model, its candidates, and the loss."""
 
     SECTION: ClassVar[str] = "Model, candidates and loss"
-    model: str = option("", "A folder or a name of the hub", metavar="MODEL")
+    model: str = option("", "A folder or a model on the hub", metavar="MODEL")
     output: Path = _training.folder_option("rote-calibrated")
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each", least=0)
     candidates: int = option(16, "Candidates of each document", least=2, most=10_000)
     margin: float = option(0.001, "Margin between ranks", least=0)
-    alpha: float = option(2.0, "Power of the length that log-probabilities are divided by", least=0)
+    alpha: float = option(
+        2.0, "Length penalty: exponent of the length that divides log-probabilities", least=0
+    )
     longest: int = _training.longest_option()
     max_tokens: int = _training.max_tokens_option()
 
     def __post_init__(self) -> None:
         check_options(self)
         if not self.model:
-            raise OptionError("no model: --model names the one that is calibrated")
+            raise OptionError("no model: name the model to calibrate with --model")
         _training.check_seeds(self.seeds)
 
 

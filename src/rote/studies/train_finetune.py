@@ -46,15 +46,14 @@ class Options(_training.StartOptions):
     output: Path = _training.folder_option("rote-models")
     seeds: tuple[int, ...] = option(
         (0,),
-        "Seeds, a model for each; of a folder of `rote limit` each takes the subset with its seed",
+        "Seeds, one model each; from a folder of `rote limit`, each uses the subset with its seed",
         least=0,
     )
     longest: int = _training.longest_option()
     max_tokens: int = _training.max_tokens_option()
     lora: int = option(
         0,
-        "Train adapters of this rank beside the linear layers (LoRA), and add them to the weights "
-        "at the end; 0: train all weights",
+        "Rank of LoRA adapters, merged into the weights at the end; 0: train all weights",
         metavar="RANK",
         least=0,
         most=4096,
@@ -64,7 +63,7 @@ class Options(_training.StartOptions):
         _training.StartOptions.__post_init__(self)
         _training.check_seeds(self.seeds)
         if self.lora and self.from_config:
-            raise OptionError("--lora adapts a model that has learned: give --model")
+            raise OptionError("--lora adapts a trained model: give --model")
 
 
 def run(call: Call) -> Findings:

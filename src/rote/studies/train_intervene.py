@@ -63,12 +63,12 @@ class Options:
         Path("edited.jsonl"), "The edited documents, with the summaries", short="-o"
     )
     test: str = option("", "Split to edit; default: test, else validation", metavar="NAME")
-    sample: int = option(50, "Documents that are edited, drawn at random", least=1)
+    sample: int = option(50, "Number of documents to edit, drawn at random", least=1)
     seed: int = option(0, "The seed of the draws", least=0)
-    beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
+    beams: int = option(4, "Beams for generating summaries", least=1, most=1_000)
     longest: int = _training.longest_option()
     max_tokens: int = _training.max_tokens_option()
-    interval: float = option(0.95, "Level of the intervals; 0: none")
+    interval: float = option(0.95, "Confidence level of the intervals; 0: no intervals")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -88,7 +88,7 @@ def run(call: Call) -> Findings:
     training = select_split(every, pairs.split)
     if split is None or not training:
         raise InputError(
-            f"no pairs of the split {' or '.join(wanted)} beside those of '{pairs.split}'",
+            f"no pairs of the split {' or '.join(wanted)} besides those of '{pairs.split}'",
             field="split",
         )
     with call.reporter.stage("finding entities", None):
@@ -97,7 +97,7 @@ def run(call: Call) -> Findings:
             select_split(every, split), known, options.sample, _EDITS, options.seed
         )
     if not edited:
-        raise InputError("no test reference holds a frequent entity of the training references")
+        raise InputError("no test reference contains a frequent entity of the training references")
     summaries = _write_summaries(edited, options, call)
     records = [
         {**edit.record, "summaries": {name: texts[place] for name, texts in summaries.items()}}
@@ -335,7 +335,7 @@ STUDY = Study(
     charts=(
         make_chart(
             "outcomes",
-            "What becomes of a changed fact",
+            "What happens to a changed fact",
             "outcomes bars x=source y=share colour=outcome ends=share_low,share_high",
             share=True,
             rows=lambda rows, result: [row for row in rows if row["edit"] == "all"],

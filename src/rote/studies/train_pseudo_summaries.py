@@ -1,4 +1,4 @@
-"""Pairs for zero-shot training: each document's most telling sentence as its summary.
+"""Make pairs for zero-shot training: each document's most informative sentence as its summary.
 
 The sentence with the highest ROUGE-1 F against the rest of its document goes to the fields `text`
 and `reference`, the rest to `document`, the score to `rouge_1`; all other fields are kept.
@@ -30,9 +30,7 @@ class Options(OptionSet):
     output: Path = lines_option(
         Path("pseudo-summaries.jsonl"), "The file, JSON Lines; - is standard output", short="-o"
     )
-    jobs: int = unsigned_option(
-        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
-    )
+    jobs: int = unsigned_option(1, "Number of cores; results do not depend on it", most=MOST_JOBS)
     engine: str | None = engine_option()
 
 
@@ -72,7 +70,8 @@ def _account(result: Result, place: str) -> str:
 STUDY = Study(
     name="train-pseudo-summaries",
     title="Pseudo-summaries",
-    says="Pairs for zero-shot training: each document's most telling sentence as its summary.",
+    says="Make pairs for zero-shot training: each document's most informative sentence as its "
+    "summary.",
     takes="texts",
     metavar="DOCS...",
     options=Options,

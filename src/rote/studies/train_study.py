@@ -45,7 +45,7 @@ class Options(_training.StartOptions):
     SECTION: ClassVar[str] = "Models and subsets"
     output: Path = _training.folder_option("rote-repetition")
     theta: tuple[str, ...] = option(
-        ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
+        ("2", "10", "50", "all"), "Maximum frequency of an n-gram; all: no limit"
     )
     variant: Literal["exact", "paper"] = option(
         "exact", "Limit repetition among kept texts, or among all texts seen, as `rote limit` does"
@@ -54,14 +54,14 @@ class Options(_training.StartOptions):
         (0, 1, 2), "Seeds of subsets and models, one after another", least=0
     )
     equal_size: bool = option(
-        False, "Also as many texts at random, and as many of those that repeat most"
+        False, "Also equally many texts at random, and equally many of those that repeat most"
     )
     without_neighbours: bool = option(
         False, "Also all pairs but the neighbours of half of the test items"
     )
     calibrate: bool = option(False, "Also calibrate (BRIO) the model of all pairs on each subset")
     placebo: float = option(
-        0.1, "Share of the training pairs that is never trained on: the placebo", least=0, below=1
+        0.1, "Share of the training pairs held out as the placebo", least=0, below=1
     )
     test: str = option(
         "",
@@ -69,15 +69,15 @@ class Options(_training.StartOptions):
         "pairs of DATA are trained on (zero-shot)",
         metavar="NAME|FILE,...",
     )
-    sample: int | None = option(None, "At most this many test items, drawn at random", least=1)
+    sample: int | None = option(None, "Maximum number of test items, drawn at random", least=1)
     candidates: int = option(
         16, "Candidates of each document to calibrate on", least=2, most=10_000
     )
-    alpha: float = option(0.6, "Power of the length in calibration", least=0)
-    beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
+    alpha: float = option(0.6, "Length penalty in calibration", least=0)
+    beams: int = option(4, "Beams for generating summaries", least=1, most=1_000)
     longest: int = _training.longest_option()
     max_tokens: int = _training.max_tokens_option()
-    interval: float = option(0.95, "Level of the intervals; 0: none")
+    interval: float = option(0.95, "Confidence level of the intervals; 0: no intervals")
 
     def __post_init__(self) -> None:
         _training.StartOptions.__post_init__(self)
@@ -140,7 +140,7 @@ def _interval_column(name: str) -> Column:
 STUDY = Study(
     name="train-study",
     title="Training with and without repetition",
-    says="Where a summarizer gains from repetition in its training summaries.",
+    says="Where a summarizer benefits from repetition in its training summaries.",
     takes="texts",
     metavar="DATA...",
     options=Options,

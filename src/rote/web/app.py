@@ -243,7 +243,7 @@ async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any)
     """What `work(*arguments)` gives, from one of the app's threads."""
     pool: WorkPool = request.app.state.pool
     if len(pool.queued) >= MAX_QUEUED:
-        raise HTTPException(503, "too many questions wait for an answer: ask again in a minute")
+        raise HTTPException(503, "too many requests are waiting: try again in a minute")
     future = pool.threads.submit(work, *arguments)
     pool.queued.add(future)
     # Called once, when the work has ended or was taken back before it began.
@@ -253,8 +253,8 @@ async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any)
     except asyncio.TimeoutError:
         raise HTTPException(
             503,
-            f"no answer within {ANSWER_SECONDS:.0f} seconds: ask for less (a narrower query, a "
-            "shorter text), or ask on the command line, which has no limit",
+            f"no answer within {ANSWER_SECONDS:.0f} seconds: reduce the request (a narrower "
+            "query, a shorter text), or use the command line, which has no limit",
         ) from None
 
 

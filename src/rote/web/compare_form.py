@@ -284,7 +284,7 @@ def stores_texts(paths: Sequence[Path], reporter: Reporter) -> bool:
     files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
     if sum(file.stat().st_size for file in files if file.is_file()) <= _MAX_STORED:
         return True
-    reporter.say("these are too many texts to keep the values of each: take a sample to see them")
+    reporter.say("there are too many texts to store the values of each: use a sample to see them")
     return False
 
 

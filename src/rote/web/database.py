@@ -37,8 +37,8 @@ def disk_full_message(error: BaseException, folders: Sequence[Path]) -> str:
     columns = [Path(c.filename).parent for c in causes if isinstance(c, OSError) and c.filename]
     where = " or ".join(str(folder) for folder in (columns or short or folders)[:2])
     return (
-        f"the disk is full: there is no room left in {where}. Make room on that disk, then try "
-        "again; what was kept before is whole"
+        f"the disk is full: no space left in {where}. Free some space, then try again; earlier "
+        "data are intact"
     )
 
 
@@ -104,9 +104,7 @@ class NotStored(UnknownName):
         super().__init__(kind, name, ())
 
     def __str__(self) -> str:
-        return (
-            f"there is no {self.kind} '{self.name}' here: it was deleted, or lies in another store"
-        )
+        return f"there is no {self.kind} '{self.name}' here: it was deleted, or is in another store"
 
 
 @contextmanager

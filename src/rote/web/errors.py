@@ -27,7 +27,7 @@ _TITLES |= {507: "The disk is full"}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _MAX_MESSAGE = 2_000
 """Characters of a message: some quote what was asked for, and may be long."""
-_UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."
+_UNEXPECTED = "An internal error occurred. See the terminal in which rote runs."
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -228,7 +228,7 @@ def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> F
         if position >= most or (remaining < 0 and most <= _MAX_RECORDS):
             break
     if not position:
-        raise InputError("the file holds no text that can be read", file=path.name)
+        raise InputError("the file contains no readable text", file=path.name)
     few = tuple((n, tuple(v)) for n, v in values_by_field.items() if 1 < len(v) <= _MAX_VALUES)
     messages = tuple(name_form_fields(problem, path) for problem in list(problems)[:_MAX_PROBLEMS])
     names = tuple(values_by_field)
@@ -322,7 +322,7 @@ def store_upload(
                 file.write(piece)
                 room -= len(piece)
                 if room < 0:
-                    full = f"no room: all uploads together may take {MAX_TOTAL * limit:,} bytes"
+                    full = f"no space: all uploads together may take {MAX_TOTAL * limit:,} bytes"
                     remedy = "Remove some that are not needed any more"
                     raise UploadRefused(full, file=name, remedy=remedy)
         _check_upload(temporary / clean_name, name, limit, unread)
@@ -401,8 +401,8 @@ def _check_upload(path: Path, name: str, limit: int, unread: bool) -> None:
             has_text = True
             if len(document.text) > limit:
                 raise UploadRefused(
-                    f"the text '{document.id}' has {len(document.text):,} characters, and one text "
-                    f"may have {limit:,}",
+                    f"the text '{document.id}' has {len(document.text):,} characters; the limit "
+                    f"is {limit:,}",
                     remedy="Cut it into parts, give it to `rote serve` at its start, or raise "
                     "--upload-limit",
                 )
@@ -474,9 +474,9 @@ def store_text(store: Path, text: str) -> str:
 def read_text(store: Path, identity: str) -> str:
     """The text of an id."""
     gone = InputError(
-        "this text is not kept here",
-        remedy="Texts are kept in the store of the app where they were pasted, the newest "
-        f"{MAX_STORED:,} of them: paste it again",
+        "this text is not stored here",
+        remedy=f"Texts are stored by the app where they were pasted, the newest {MAX_STORED:,} of "
+        "them: paste it again",
     )
     # An id that is none of ours could be a path.
     if not _ID.fullmatch(identity):

@@ -54,7 +54,7 @@ class RunForm:
 
     name: str
     inputs: tuple[str, ...] = ()
-    """Keys of files or of an index, or ids of kept results."""
+    """Keys of files or of an index, or ids of stored results."""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
@@ -290,7 +290,7 @@ class IndexForm:
                 raise UnknownName("index that was built here", self.into, opened.known.built)
         elif not _INDEX_NAME.fullmatch(self.name):
             raise OptionError(
-                "an index needs a name: letters, digits, points and hyphens, at most 60"
+                "an index needs a name: letters, digits, dots and hyphens, at most 60"
             )
         elif self.name in opened.indexes:
             raise OptionError(f"there is an index '{self.name}': extend it, or choose another name")
@@ -342,7 +342,7 @@ class TemplatesForm:
     layer: str = option("pos", f"One of {', '.join(TEMPLATE_LAYERS)}")
     n: int = option(6, "Items of a template")
     top: int = option(100, "Templates of a source")
-    min_count: int = option(2, "How often a template has to occur")
+    min_count: int = option(2, "Minimum frequency of a template")
     by: str = option("", "Fields that tell sources apart; or: source")
     reference: str = option("", "Source that others are compared with")
     guess: str = option("", "The reference, if nobody chose it: left out if it fails", form=True)

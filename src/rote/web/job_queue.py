@@ -286,14 +286,14 @@ class JobQueue:
         """Queue a piece of work; the finished one, where the same was done before."""
         form_class(kind)
         if to_storable(text := json.dumps(settings, ensure_ascii=False)) != text:
-            problem = "half a character in a setting: repair the escape, \\ud800 to \\udfff"
+            problem = "an unpaired surrogate in a setting: fix the escape, \\ud800 to \\udfff"
             raise OptionError(problem)
         key = self.key(kind, settings, files, indexes)
         with self._lock:
             if not again and (same := self._same(key)):
                 return same
             if len(self._waiting) >= MAX_WAITING:
-                raise Busy(f"{MAX_WAITING} pieces of work wait already: cancel some, or ask later")
+                raise Busy(f"{MAX_WAITING} jobs are already waiting: cancel some, or try later")
             job = Job(
                 id=uuid4().hex[:12],
                 kind=kind,
@@ -497,9 +497,9 @@ class JobQueue:
             if job is not None:
                 why = "broke off"
                 if code == -signal.SIGBUS:
-                    why = "was killed, most often because the disk is full: make room on it"
+                    why = "was killed, usually because the disk is full: free some space"
                 elif code < 0:
-                    why = "was killed, most often out of memory: take a sample of the texts"
+                    why = "was killed, usually out of memory: sample the texts"
                 message = f"the work {why} (exit code {code}); the terminal of the app may say more"
                 self._end_job(replace(job, state="failed", error=message))
 

@@ -208,7 +208,7 @@ def _do_order(order: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     except RoteError as error:
         return {"error": name_files(error, files)}
     except MemoryError:
-        few = "there is not enough memory: take a sample of the texts, or fewer measures"
+        few = "not enough memory: sample the texts, or choose fewer measures"
         return {"error": few}
     except Exception as error:
         full = disk_full_message(error, (opened.store, Path(tempfile.gettempdir())))
@@ -277,7 +277,7 @@ def _draw_sections(history: History, id: str, reporter: Reporter) -> None:
             result_sections(history, id)
     except Exception as error:
         traceback.print_exc()
-        reporter.say(f"the figures could not be drawn ({error}); the numbers are kept")
+        reporter.say(f"the figures could not be drawn ({error}); the numbers are saved")
 
 
 def _read_excerpts(

@@ -76,7 +76,7 @@ class RequestGuard:
             else:
                 await _drain_short_body(headers, receive)
                 await answer.refuse(
-                    401, "this app asks for a token: open the address that `rote serve` printed"
+                    401, "this app needs a token: open the address that `rote serve` printed"
                 )
         else:
             limit = self._limit(headers)

@@ -106,7 +106,7 @@ def check_question(opened: OpenIndex, question: SearchQuestion) -> queries.Query
     """The query, read; what cannot be asked is refused."""
     index = opened.index
     if not question.q.strip():
-        raise OptionError("there is nothing to look for: write a word, a phrase or a query")
+        raise OptionError("the search is empty: write a word, a phrase or a query")
     if len(question.q) > MAX_QUERY:
         raise OptionError(f"a query has at most {MAX_QUERY:,} characters, not {len(question.q):,}")
     _check_layer(index, question.layer)

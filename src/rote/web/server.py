@@ -38,29 +38,29 @@ class ServeOptions:
 
     SECTION: ClassVar[str] = "The app"
     host: str = option(
-        "127.0.0.1", "Address to listen at; any but this machine's own needs a token"
+        "127.0.0.1", "Address to listen on; any but this machine's own needs a token"
     )
     port: int = option(
-        8765, "Port; the next free one is taken if another program has it", least=0, most=65535
+        8765, "Port; if it is in use, the next free one is used", least=0, most=65535
     )
     token: str | None = option(
         None,
-        "Token that a browser has to bring, at least 8 letters and digits; better in the variable "
-        "ROTE_TOKEN, since others can see command lines. Made up where one is needed and none is "
+        "Token for access by browsers, at least 8 letters and digits; safer in the variable "
+        "ROTE_TOKEN, since others can see command lines. Generated if one is needed and none is "
         "given",
     )
     store: Path | None = option(
         None, "Folder for history, jobs and uploads (the user's own data folder)", metavar="DIR"
     )
-    jobs: int = option(1, "How many cores one piece of work may use", least=1)
-    at_once: int = option(2, "How many pieces of long work run side by side; others wait", least=1)
+    jobs: int = option(1, "Number of cores per job", least=1)
+    at_once: int = option(2, "Number of long jobs that run in parallel; others wait", least=1)
     upload_limit: int = option(
-        64 * 2**20, "Largest request, such as an upload (512M, 2G)", least=1, size=True
+        64 * 2**20, "Maximum size of a request, such as an upload (512M, 2G)", least=1, size=True
     )
     model: tuple[str, ...] = option(
         (),
-        "Language models that the app may ask: a folder, transformers:NAME, openai:URL#NAME; "
-        "NAME=MODEL gives one a name of its own",
+        "Language models for the app: a folder, transformers:NAME, openai:URL#NAME; NAME=MODEL "
+        "names a model",
         metavar="M,...",
     )
     open: bool = option(True, "Open the app in the browser")
@@ -113,7 +113,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     listening = open_socket(options.host, options.port)
     port = listening.getsockname()[1]
     if options.port and port != options.port:
-        reporter.say(f"port {options.port} is taken: {port} is used")
+        reporter.say(f"port {options.port} is in use: using {port}")
     app = make_app(opened)
     name = socket.gethostname() if options.host in _ANY else host
     address = f"http://{name}:{port}/" + (f"?token={token}" if token else "")
@@ -179,7 +179,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         except OSError as error:
             listening.close()
             last = error
-    raise OptionError(f"{host} cannot be listened at, port {port} and later: {last}")
+    raise OptionError(f"cannot listen on {host}, port {port} and later: {last}")
 
 
 def default_store() -> Path:
@@ -205,7 +205,7 @@ def _start_lines(opened: Workspace, address: str, host: str) -> list[str]:
     lines = [f"rote is at {address}", f"open: {', '.join(names) or 'nothing'}"]
     if host not in _LOOPBACK:
         lines += ["other machines can reach it with this address; nothing is encrypted on the way"]
-    return [*lines, f"kept in {opened.store}; Ctrl-C ends it"]
+    return [*lines, f"stored in {opened.store}; Ctrl-C stops it"]
 
 
 def _open_browser(address: str) -> None:

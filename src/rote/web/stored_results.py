@@ -123,8 +123,8 @@ def find_text(
             if documents and (file or (len(files) == 1 and not path.is_dir())):
                 return documents[0]
     if len(documents) > 1:
-        several = f"several of these files hold a text with the id '{id}'"
-        problem = f"{several}, and which of them it was is not known"
+        several = f"several of these files contain a text with the id '{id}'"
+        problem = f"{several}, so it is unknown which one it was"
         raise InputError(problem, remedy="Measure them again")
     if not documents:
         raise InputError(

@@ -61,8 +61,8 @@ def get_recorded(name: str, file: Path) -> Annotator:
         is_known = is_installed(rest) if is_installed else not is_path
     if not is_known:
         raise InputError(
-            f"is '{name}', which is not installed, and a path in a file that may be somebody "
-            "else's is not loaded",
+            f"is '{name}', which is not installed, and rote does not load paths named in a file "
+            "that may come from someone else",
             file=str(file),
             field="annotator",
             remedy=f"Install it; or, if you trust it, set {TRUSTED}={name}",

@@ -86,7 +86,7 @@ class BracketsAnnotator:
             place += len(form)
         if (place := _skip_spaces(text, place)) < len(text):
             rest = document.text[place : place + _SHOWN]
-            raise self._problem(document, f"has '{rest}' behind the last word of its trees")
+            raise self._problem(document, f"has '{rest}' after the last word of its trees")
         return [(document.text[start:end], start, end) for start, end in spans]
 
     def _problem(self, document: Document, what: str) -> InputError:

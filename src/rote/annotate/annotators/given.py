@@ -38,9 +38,9 @@ class GivenAnnotator:
 
         def missing(place: int, what: str) -> InputError:
             return InputError(
-                f"the document '{documents[place].id}' came without {what}",
-                remedy="Use input that has them (CoNLL-U, bracketed trees), "
-                "or an annotator that makes them, such as rote",
+                f"the document '{documents[place].id}' has no {what}",
+                remedy="Use input that has them (CoNLL-U, bracketed trees), or an annotator that "
+                "produces them, such as rote",
             )
 
         for place, document in enumerate(documents):

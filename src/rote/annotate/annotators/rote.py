@@ -118,5 +118,5 @@ def entries() -> list[Entry]:
 def annotator(rest: str) -> RoteAnnotator:
     """The annotator `rote`, which has no variants."""
     if rest:
-        raise OptionError(f"the annotator 'rote' has no variants, so 'rote:{rest}' is none")
+        raise OptionError(f"the annotator 'rote' has no variants, so 'rote:{rest}' does not exist")
     return RoteAnnotator()

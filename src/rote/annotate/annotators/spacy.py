@@ -252,7 +252,7 @@ def is_installed(model: str) -> bool:
 def annotator(rest: str) -> SpacyAnnotator:
     """The annotator `spacy:REST`."""
     if not rest:
-        raise OptionError("name spaCy's pipeline behind the colon: spacy:en_core_web_sm")
+        raise OptionError("put the name of spaCy's pipeline after the colon: spacy:en_core_web_sm")
     return SpacyAnnotator(rest)
 
 

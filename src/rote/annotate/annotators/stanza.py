@@ -65,7 +65,7 @@ class StanzaAnnotator:
 
         def missing(place: int, what: str) -> InputError:
             problem = f"Stanza's models of '{self.language}' give no {what}"
-            return InputError(problem, remedy="Ask for other layers, or use another annotator")
+            return InputError(problem, remedy="Choose other layers or another annotator")
 
         return folded.restore_all(Assembly(columns, missing).build(layers))
 
@@ -82,7 +82,7 @@ def annotator(rest: str) -> StanzaAnnotator:
     """The annotator `stanza:REST`."""
     # Stanza makes a path of it, and loads what is there.
     if not _LANGUAGE.fullmatch(rest):
-        raise OptionError("name the language behind the colon, by its code: stanza:en")
+        raise OptionError("put the language code after the colon: stanza:en")
     return StanzaAnnotator(rest)
 
 
@@ -98,8 +98,8 @@ def _load(language: str, processors: str) -> Any:
     except (FileNotFoundError, KeyError, ValueError) as error:
         reason = " ".join(str(error).split())[:100]
         raise OptionError(
-            f"Stanza's models for '{language}' ({processors}) are not there; download them with: "
-            f"python -c \"import stanza; stanza.download('{language}')\" ({reason})"
+            f"Stanza's models for '{language}' ({processors}) are not installed; download them "
+            f"with: python -c \"import stanza; stanza.download('{language}')\" ({reason})"
         ) from None
 
 

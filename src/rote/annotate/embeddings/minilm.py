@@ -117,8 +117,8 @@ class MiniLM:
         cut = sum(bool(encoding.overflowing) for encoding in encoded)
         if cut:
             reporter.say(
-                f"{cut} of {len(texts)} texts are longer than {LONGEST} word pieces; "
-                "their vectors stand for the beginning"
+                f"{cut} of {len(texts)} texts are longer than {LONGEST} word pieces; their vectors "
+                "cover only the beginning"
             )
         ids = [encoding.ids for encoding in encoded]
 
@@ -165,7 +165,9 @@ def read_pieces(texts: Sequence[str]) -> tuple[NDArray[np.int8], NDArray[np.int6
 def embedder(rest: str) -> MiniLM:
     """The embedder `minilm`, which has no variants."""
     if rest:
-        raise OptionError(f"the embedder 'minilm' has no variants, so 'minilm:{rest}' is none")
+        raise OptionError(
+            f"the embedder 'minilm' has no variants, so 'minilm:{rest}' does not exist"
+        )
     return MiniLM()
 
 

@@ -74,7 +74,7 @@ def embedder(rest: str) -> SentenceTransformer:
     """The embedder `sentence-transformers:REST`."""
     if not rest:
         raise OptionError(
-            "name the model behind the colon: sentence-transformers:all-mpnet-base-v2"
+            "put the model's name after the colon: sentence-transformers:all-mpnet-base-v2"
         )
     return SentenceTransformer(rest)
 

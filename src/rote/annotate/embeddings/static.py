@@ -234,7 +234,9 @@ class Static:
 def embedder(rest: str) -> Static:
     """The embedder `static`, which has no variants."""
     if rest:
-        raise OptionError(f"the embedder 'static' has no variants, so 'static:{rest}' is none")
+        raise OptionError(
+            f"the embedder 'static' has no variants, so 'static:{rest}' does not exist"
+        )
     return Static()
 
 

@@ -1,7 +1,7 @@
 """Annotate texts once, into a store that every measure can use.
 
 Words, tags, lemmas, trees and entities go to the folder STORE; any measure takes it in place of a
-file. An interrupted run goes on where it stopped. Layers of different annotators are not mixed.
+file. An interrupted run resumes where it stopped. Layers of different annotators cannot be mixed.
 
 \b
   rote annotate stories.jsonl -o STORE --layers lemma,pos
@@ -47,13 +47,13 @@ class AnnotateOptions:
     output: Path = option(
         Path("rote-store"), "The store's folder", short="-o", metavar="STORE", writes="folder"
     )
-    annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
+    annotator: str = option("rote", "Annotator: rote, spacy:MODEL, stanza:LANG, given")
     layers: tuple[str, ...] = option(
         ("lower", "lemma", "upos", "pos", "dep", "shape", "entity"), "Layers to make, beside word"
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it")
+    jobs: int = option(1, "Number of cores; results do not depend on it")
     engine: str | None = engine_option()
-    list: bool = option(False, "List who can annotate here, and do nothing else")
+    list: bool = option(False, "List the available annotators and exit")
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
 
@@ -77,7 +77,7 @@ def command(
         _list_annotators()
         return
     if not inputs:
-        raise OptionError("nothing to annotate: name files, or --list who can annotate")
+        raise OptionError("nothing to annotate: name files, or list the annotators with --list")
     stored, spent = _store(places_of(inputs), options, read, reporter)
     size = f"{several(stored.documents, 'document')}, {several(stored.words, 'word')}"
     rate = f"{stored.words / spent:,.0f} words/s"

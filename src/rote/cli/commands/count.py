@@ -40,15 +40,15 @@ class CountOptions:
     """Which layers are asked, and how the phrases are read."""
 
     SECTION: ClassVar[str] = "What is counted"
-    layer: tuple[str, ...] = option((), "Layers to count in  [default: all that are sorted]")
-    items: bool = option(False, "Phrases are items already, separated by spaces")
+    layer: tuple[str, ...] = option((), "Layers to count in  [default: all sorted layers]")
+    items: bool = option(False, "Phrases are given as items, separated by spaces")
     phrases_from: Path | None = option(
         None,
         "Also count the phrases in this file, one per line; - is standard input",
         metavar="FILE",
     )
     by: str | None = option(
-        None, "Count in each group of documents: author, source, year, any field", metavar="FIELD"
+        None, "Count per group of documents: author, source, year, any field", metavar="FIELD"
     )
     patterns: str | None = option(
         None,
@@ -147,7 +147,7 @@ def _count_by_name(
     from rote.search.rows.counts import GROUPED, groups_by_field
 
     if options.items:
-        raise OptionError("--items does not go with --by and --patterns: write a query")
+        raise OptionError("--items cannot be combined with --by and --patterns: write a query")
     patterns: dict[str, Sequence[str]] = {phrase.text: [phrase.text] for phrase in wanted}
     patterns |= {} if options.patterns is None else dict(read_patterns(options.patterns))
     default = options.layer[0] if options.layer else DEFAULT

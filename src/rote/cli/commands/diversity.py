@@ -30,17 +30,16 @@ class PanelOptions:
     """What all measures of the panel share; their other settings stay at their defaults."""
 
     variant: Literal["exact", "paper", "package"] = option(
-        "exact", "As defined, as printed in the paper, or as the `diversity` package computes it"
+        "exact", "As defined, as in the paper, or as in the `diversity` package"
     )
     sentences: int | None = option(
         None,
-        "At most this many sentences of each source, drawn at random, for trees (all) and meanings "
+        "Maximum number of sentences per source, drawn at random, for trees (all) and meanings "
         "(500); variant paper: 3,000 and 2,000",
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "Who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
-        "texts",
+        "Embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
     )
 
 

@@ -27,8 +27,8 @@ An index is a folder. `rote count`, `rote search` and `rote top` ask it:
   rote index remove IDX novel-17
   rote index replace IDX mended.jsonl
 
-A command that was interrupted goes on where it stopped when it is run again; until it has ended,
-the index is the one that was there before.
+Run an interrupted command again to resume it; until it ends, the index stays as it
+was.
 """
 
 

@@ -34,7 +34,7 @@ class GrowthOptions:
 
     write: Path | None = option(
         None,
-        "Write the sentences that do not fail there, as JSON Lines",
+        "Write the sentences that do not fail to this file, as JSON Lines",
         metavar="OUT",
         writes=LINES,
     )
@@ -56,16 +56,18 @@ def prepare(invocation: Invocation) -> Mapping[str, Any]:
     if not invocation.options["corpus"]:
         raise OptionError(NO_CORPUS)
     if invocation.options["within"]:
-        raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
+        raise OptionError(
+            "--within averages over sets of texts: leave it out with --keep and --accept"
+        )
     if options.accept:
         against = Path(invocation.options["corpus"])
         if not is_index(against):
             raise OptionError(
-                f"--accept adds to an index, and {against} is none: make one with "
-                f"`rote index build {against} -o IDX`, and name that with --corpus"
+                f"--accept needs an index, but {against} is not one: build one with `rote index "
+                f"build {against} -o IDX`, and name it with --corpus"
             )
         if _STDIN in invocation.files:
-            raise OptionError("--accept reads the texts twice: put standard input into a file")
+            raise OptionError("--accept reads the texts twice: save standard input to a file")
     return {_VERDICTS: True}
 
 
@@ -113,7 +115,7 @@ def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
     if accepted.known:
         known_ids = ", ".join(accepted.known[:_NAMED]) + ", …" * (len(accepted.known) > _NAMED)
         count = several(len(accepted.known), "text")
-        invocation.reporter.say(f"passed over {count} whose id the index holds: {known_ids}")
+        invocation.reporter.say(f"skipped {count} whose id is already in the index: {known_ids}")
 
 
 def _records(invocation: Invocation) -> Iterable[Document]:

@@ -41,9 +41,9 @@ class WritingOptions:
     SECTION: ClassVar[str] = "Output"
     output: Path | None = option(
         None,
-        "Write there: .html, .md, .json to show it again, .parquet for all values as one table, or "
-        "a folder of CSV, LaTeX and figures for a paper; - is standard output  [default: "
-        "report.html]",
+        "Write the report to this file: .html, .md, .json to show it again, .parquet for all "
+        "values as one table, or a folder of CSV, LaTeX and figures for a paper; - is standard "
+        "output  [default: report.html]",
         short="-o",
         metavar="FILE",
         writes="report",
@@ -61,7 +61,7 @@ class WritingOptions:
         if form != "folder" and path.is_dir():
             raise OptionError(f"{path} is a folder: name a file with -o")
         if not path.absolute().parent.is_dir():
-            raise OptionError(f"{path}: there is no folder {path.parent} to write into")
+            raise OptionError(f"{path}: the folder {path.parent} does not exist")
         return path, form
 
 
@@ -114,7 +114,7 @@ def _measured(
     study = saved_study(files)
     if study is None:
         return make_report(texts, options, settings=settings, read=read, reporter=reporter)
-    reporter.say(f"{files[0]} holds a saved study of {study.created}: shown again, not measured")
+    reporter.say(f"{files[0]} is a saved study of {study.created}: shown again, not measured")
     if not options.across:
         return study
     check_across(options.across, list(dict.fromkeys(n for r in study.results for n in r.by)))
@@ -128,7 +128,7 @@ def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalR
     copy = path.with_name(f"{path.name}.json")
     if copy.resolve() not in (Path(name).resolve() for name in files):
         write_atomically(copy, study.to_json() + "\n")
-        reporter.say(f"what was measured is kept in {copy}: `rote report {copy}` shows it again")
+        reporter.say(f"results saved in {copy}: `rote report {copy}` shows them again")
 
 
 def saved_study(files: list[Path]) -> Report | None:

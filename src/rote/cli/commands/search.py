@@ -88,13 +88,15 @@ class SearchOptions:
     """What is searched, and which matches are shown."""
 
     SECTION: ClassVar[str] = "What is shown"
-    layer: str = option("lower", "Layer that phrases and strings outside of brackets are about")
-    limit: int = option(20, "Most matches to show; 0 for all")
-    context: int = option(60, "Characters before and after a match, as far as they fit the line")
+    layer: str = option("lower", "Layer of phrases, and of strings outside brackets")
+    limit: int = option(20, "Maximum number of matches to show; 0: all")
+    context: int = option(
+        60, "Characters of context on each side of a match, as far as the line allows"
+    )
     sort: Order = option(
         "place",
-        "By place, by the words to the left or right of all matches (left2: from the second on), "
-        "or a random choice",
+        "By position, by the words left or right of the match (left2: from the second word on), "
+        "or in random order",
     )
     seed: int = option(0, "Seed of the random choice")
     where: tuple[str, ...] = where_option("search only documents with")
@@ -105,7 +107,9 @@ class SearchOptions:
         metavar="FIELD",
     )
     collocates: int = option(
-        0, "List the words within this many words of a match instead (G2, PMI, t, logDice)", least=0
+        0,
+        "List collocates within this many words of a match instead (G2, PMI, t, logDice)",
+        least=0,
     )
 
 
@@ -141,7 +145,7 @@ def _answer(
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
     if options.by and options.collocates:
-        raise OptionError("--by and --collocates are two questions: leave out one")
+        raise OptionError("--by and --collocates exclude each other: leave one out")
     layers = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*layers, *options.show])
     if options.by or options.collocates:

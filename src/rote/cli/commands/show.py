@@ -39,12 +39,12 @@ class ShowOptions:
 
     SECTION: ClassVar[str] = "What is shown"
     id: str | None = option(None, "Only the text with this id")
-    limit: int = option(1, "How many texts, from the first on")
+    limit: int = option(1, "Number of texts, from the first on")
     layers: tuple[str, ...] = option(
         ("lemma", "upos", "pos", "dep", "entity"), "Layers to show below the words"
     )
-    annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
-    json: bool = option(False, "Print each text as a line of JSON, with its fields, not its layers")
+    annotator: str = option("rote", "Annotator: rote, spacy:MODEL, stanza:LANG, given")
+    json: bool = option(False, "Print each text as one JSON line with its fields, without layers")
 
 
 def show(inputs: Input, options: ShowOptions, read: ReadOptions) -> Result:
@@ -130,7 +130,7 @@ def _document(path: Path, options: ShowOptions) -> Document:
     from rote.index.factory import open_index
 
     if options.id is None:
-        raise OptionError(f"{path} is an index: --id names the document to show")
+        raise OptionError(f"{path} is an index: name the document to show with --id")
     return open_index(path).document(options.id)
 
 

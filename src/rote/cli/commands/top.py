@@ -34,7 +34,7 @@ class TopOptions:
     layer: str = option("lower", "Layer whose n-grams are listed")
     n: int = option(1, "Items of an n-gram", short="-n")
     k: int = option(50, "How many n-grams", short="-k")
-    examples: bool = option(True, "Show the text of one place of each")
+    examples: bool = option(True, "Show an example of each")
     engine: str | None = engine_option()
 
 
@@ -55,7 +55,7 @@ def _answer(index: Index, options: TopOptions, reporter: Reporter) -> tuple[List
 
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
-        reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")
+        reporter.say(f"no examples: the layer '{options.layer}' has no sorted positions")
     rows = list_frequent(
         index, options.n, options.k, options.layer, examples=options.examples, reporter=reporter
     )

@@ -1,4 +1,4 @@
-"""Where a text comes from: its spans that a corpus holds, word for word or nearly, with sources."""
+"""Find where a text comes from: its spans in a corpus, word for word or nearly, with sources."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class ItemReader(Protocol):
 def text(record: Mapping[str, Any], field: str) -> str:
     value = record[field]
     if not isinstance(value, str):
-        raise ValueError(f"the field '{field}' holds {value!r}, not a text")
+        raise ValueError(f"the field '{field}' contains {value!r}, not a text")
     return value
 
 
@@ -146,7 +146,7 @@ def choice(record: Mapping[str, Any], field: str, *, first: int, options: int) -
         number = -1
     if isinstance(value, bool) or not 0 <= number < options:
         allowed = f"{first} to {first + options - 1}"
-        raise ValueError(f"the field '{field}' holds {value!r}, not a number from {allowed}")
+        raise ValueError(f"the field '{field}' contains {value!r}, not a number from {allowed}")
     return number
 
 
@@ -196,7 +196,7 @@ def _blimp(record: Mapping[str, Any]) -> dict[str, Any]:
 def _item_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
     options = record["options"]
     if not (isinstance(options, list) and options and all(isinstance(o, str) for o in options)):
-        raise ValueError("the field 'options' is no list of texts")
+        raise ValueError("the field 'options' is not a list of texts")
     if isinstance(stated := record.get("answer"), str) and stated in options:
         answer: int | None = options.index(stated)
     else:
@@ -234,7 +234,7 @@ def _questions(record: Mapping[str, Any]) -> dict[str, Any]:
     answer = record.get("answer", "")
     answers = answer if isinstance(answer, list) else [answer]
     if not answers or not all(isinstance(each, (str, int, float)) for each in answers):
-        raise ValueError(f"the field 'answer' holds {answer!r}, not a text or a list of texts")
+        raise ValueError(f"the field 'answer' contains {answer!r}, not a text or a list of texts")
     return {
         "context": text(record, "question").rstrip() + " ",
         "options": tuple(map(str, answers)),
@@ -306,18 +306,17 @@ class ItemOptions:
     SHARED: ClassVar[bool] = True
     benchmark: str | None = option(
         None,
-        "Benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, "
-        "winogrande, texts  "
-        "[default: known by its fields]",
+        "Benchmark: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, texts  "
+        "[default: detected from the fields]",
         metavar="NAME",
     )
     on_error: Literal["stop", "skip"] = option(
-        "stop", "What to do at a bad record: stop, or skip it and list what was skipped"
+        "stop", "On a bad record: stop, or skip it and list what was skipped"
     )
     where: tuple[str, ...] = where_option()
     text_field: str | None = option(
         None,
-        "Field that holds the text of items that are texts  [default: text]",
+        "Field with the text, for items that are texts  [default: text]",
         metavar="FIELD",
         sign=unsigned,
     )
@@ -451,11 +450,11 @@ def _detected(record: Mapping[str, Any], origin: Origin, line: int, text_field: 
     if not fitting:
         without = f", and there is no field '{text_field}'" if text_field else ""
         raise origin.error(
-            f"no benchmark has these fields: {', '.join(map(str, record))}{without}",
+            f"no known benchmark has these fields: {', '.join(map(str, record))}{without}",
             line,
-            remedy=f"Name it with --benchmark ({', '.join(benchmark_names())}), or the field "
-            "that holds a text with --text-field, or give records with the fields context, options "
-            "and answer",
+            remedy=f"Name it with --benchmark ({', '.join(benchmark_names())}), or the field with "
+            "the text with --text-field, or give records with the fields context, options and "
+            "answer",
         )
     return max(fitting, key=lambda form: sizes[form])
 

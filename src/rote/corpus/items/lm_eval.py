@@ -77,11 +77,11 @@ def requests(arguments: Any) -> list[tuple[str, str]]:
             [argument.get("arg_0"), argument.get("arg_1")] for argument in arguments.values()
         ]
     if not isinstance(arguments, Sequence) or not arguments:
-        raise ValueError("the field 'arguments' holds no requests")
+        raise ValueError("the field 'arguments' contains no requests")
     pairs = []
     for argument in arguments:
         if not isinstance(argument, Sequence) or not argument or not isinstance(argument[0], str):
-            raise ValueError("the field 'arguments' holds a request without a context")
+            raise ValueError("the field 'arguments' contains a request without a context")
         follows = argument[1] if len(argument) > 1 else ""
         pairs.append((argument[0], follows if isinstance(follows, str) else ""))
     # acc_mutual_info asks for every option once more, without its context.
@@ -110,7 +110,7 @@ def _answer(
             return chosen
         if len(options) == 2:
             return 1 - chosen
-    raise ValueError(f"the field 'target' holds {target!r}: which of the options is right?")
+    raise ValueError(f"the field 'target' contains {target!r}, so the right option is unknown")
 
 
 def _scores(responses: Any) -> list[float]:

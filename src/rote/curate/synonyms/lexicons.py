@@ -116,12 +116,12 @@ def _definition_files(folder: Path) -> dict[str, Path]:
     files = {pos[0]: folder / f"data.{pos}" for pos in ("noun", "verb")}
     if not all(file.is_file() for file in files.values()):
         raise OptionError(
-            f"the lexicon 'wordnet' has no variants, and {folder} is no folder with the files "
+            f"the lexicon 'wordnet' has no variants, and {folder} is not a folder with the files "
             "data.noun and data.verb of WordNet 3.0, such as Debian's /usr/share/wordnet"
         )
     synset, lemma = "02958343-n", b" car "
     if lemma not in _read_line(files["n"], synset):
-        raise OptionError(f"{files['n']} is not of WordNet 3.0: its synsets occur elsewhere")
+        raise OptionError(f"{files['n']} is not of WordNet 3.0: its synsets have other offsets")
     return files
 
 
@@ -270,8 +270,8 @@ def wn(rest: str) -> Wn:
         return Wn(package.Wordnet(rest))
     except package.Error as error:
         raise OptionError(
-            f"the package wn does not hold '{rest}' ({error}): download it with "
-            f"`python -m wn download {rest}`"
+            f"the package wn does not contain '{rest}' ({error}): download it with `python -m wn "
+            f"download {rest}`"
         ) from None
 
 

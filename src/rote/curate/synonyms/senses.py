@@ -121,7 +121,7 @@ def context(rest: str) -> ContextChooser:
     says how often it is right.
     """
     if rest:
-        raise OptionError(f"'context' has no variants, so 'context:{rest}' is none")
+        raise OptionError(f"'context' has no variants, so 'context:{rest}' does not exist")
     return ContextChooser()
 
 
@@ -245,7 +245,7 @@ def order(rest: str) -> OrderChooser:
     """The first sense of a word, which is the most usual one: no look at the context. A strong
     baseline where usual senses are usual, which docs/perturb.md measures."""
     if rest:
-        raise OptionError(f"'order' has no variants, so 'order:{rest}' is none")
+        raise OptionError(f"'order' has no variants, so 'order:{rest}' does not exist")
     return OrderChooser()
 
 
@@ -260,7 +260,7 @@ def model(rest: str, options: ModelOptions, reporter: Reporter) -> ModelChooser:
     bracket behind a number is scored too, so that 1 is not the beginning of 10.
     """
     if not rest:
-        raise OptionError("which model chooses the senses? Name it, such as model:numpy:FOLDER")
+        raise OptionError("no model to choose senses: name one, such as model:numpy:FOLDER")
     return ModelChooser(open_model(rest, options, reporter))
 
 
@@ -278,7 +278,7 @@ class ModelChooser:
         """Refuse a lexicon that does not say what senses mean, before the work."""
         if not lexicon.defines:
             raise OptionError(
-                f"a model chooses among definitions, and the lexicon '{lexicon.signature}' has "
+                f"a model chooses among definitions, but the lexicon '{lexicon.signature}' has "
                 "none: give --lexicon wn:oewn:2024 (extra wordnet), or --lexicon wordnet:FOLDER "
                 "with the files data.noun and data.verb of WordNet 3.0 (Debian: wordnet-base)"
             )

@@ -28,7 +28,7 @@ PADDING = 8
 MAX_BITS = 57
 _CHUNK = 1 << 20
 OUT_OF_RANGE = (
-    "the index leads to places that it does not have, so it was not written by rote, or is "
+    "the index refers to positions that it does not have: it was not written by rote, or is "
     "damaged. `rote index verify` names all damage; restore a copy, or build the index again"
 )
 

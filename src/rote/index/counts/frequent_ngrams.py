@@ -50,7 +50,7 @@ def most_frequent(
     Several columns have a vocabulary that they share, and `lookups` where they are sorted.
     """
     if n < 1 or (k is not None and k < 1):
-        raise OptionError("an n-gram has at least one item, and at least one is asked for")
+        raise OptionError("n and the number of n-grams must both be at least 1")
     ends = [np.diff(column.document_ends, prepend=-1) for column in columns]
     if n >= max((int(sizes.max(initial=1)) for sizes in ends), default=1):
         return FrequentNgrams(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))

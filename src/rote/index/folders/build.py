@@ -139,7 +139,7 @@ def build_index(
     chosen = parse_layers(options.layers)
     check_layers(source, chosen, options.annotator)
     if not chosen.names:
-        raise OptionError("an index needs a layer to count beside its meanings, such as lower")
+        raise OptionError("besides meanings an index needs a layer to count, such as lower")
     meanings = None if chosen.embedder is None else record_embedder(chosen.embedder)
     make_index_folder(path)
     with lock_for_writing(path, "rote index build"):
@@ -200,7 +200,7 @@ def _extend_index(
     listed = read_sealed(path, manifest)
     new_segments, problems = write_new_segments(source, path, manifest, listed, context)
     if not new_segments and manifest.generation:
-        context.reporter.say(f"{path} holds all of this already: nothing to add")
+        context.reporter.say(f"{path} already contains all of this: nothing to add")
         remove_unlisted(path, manifest)
         return IndexChange(manifest, 0, problems)
     new = publish_sealed(path, manifest, [*listed, *new_segments])
@@ -278,7 +278,7 @@ def _write_segments(
         context.reporter.say(line)
     if already and new_segments:
         pieces_are = "pieces of the input are" if already > 1 else "piece of the input is"
-        context.reporter.say(f"{already:,} {pieces_are} in the index already")
+        context.reporter.say(f"{already:,} {pieces_are} already in the index")
     return new_segments, problems
 
 
@@ -333,15 +333,15 @@ def _confirm_built(source: Source, path: Path, wanted: Manifest, reporter: Repor
     )
     if settings_key(there) != settings_key(wanted) or not set(wanted_contents) <= set(indexed):
         raise OptionError(
-            f"{path} holds another index: `rote index add` adds to it; to build a new one, "
+            f"{path} contains another index: `rote index add` adds to it; to build a new one, "
             "choose another folder or remove this one"
         )
     if wanted_contents != indexed:
         raise OptionError(
-            f"{path} holds more than this input, or the same in another order. It can be used as "
-            "it is; for an index of this input alone, choose another folder or remove this one"
+            f"{path} contains more than this input, or the same in another order. It can be used "
+            "as it is; for an index of this input alone, choose another folder or remove this one"
         )
-    reporter.say(f"{path} holds all of this already: nothing to do")
+    reporter.say(f"{path} already contains all of this: nothing to do")
     remove_unlisted(path, there)
     return IndexChange(there, 0, problems)
 
@@ -349,7 +349,7 @@ def _confirm_built(source: Source, path: Path, wanted: Manifest, reporter: Repor
 IN_INDEX = "already"
 """The note of a piece that the index holds."""
 
-_ANNOTATE_AGAIN = "Give each text an id of its own: `rote annotate` with another --id-field"
+_ANNOTATE_AGAIN = "Give each text a unique id: `rote annotate` with another --id-field"
 
 
 class OutdatedSegment(Exception):

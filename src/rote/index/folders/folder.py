@@ -102,7 +102,7 @@ def open_folder_as(path: Path, manifest: Manifest) -> tuple[Segment, ...]:
         if read_manifest(path).generation == manifest.generation:
             raise
         raise InputError(
-            "the index was changed while it was being read, and its old files are gone",
+            "the index changed while it was being read, and its old files are gone",
             file=str(path),
             remedy="Run the command again",
         ) from None
@@ -118,11 +118,11 @@ def open_segments(
         folder = path / SEGMENTS / listed.name
         segment = open_segment(folder, listed.record.parts, listed.name)
         if not set(manifest.sorted_layers) <= set(manifest.layers) <= segment.columns.keys():
-            problem = "its layers are not those of the index"
+            problem = "its layers differ from those of the index"
             raise InputError(problem, file=str(folder), remedy=RESTORE)
         wanted = manifest.meanings and manifest.meanings.dimensions
         if wanted != (segment.meanings and segment.meanings.dimensions):
-            problem = "its meanings are not those of the index"
+            problem = "its meanings differ from those of the index"
             raise InputError(problem, file=str(folder), remedy=RESTORE)
         if everything or any(name.startswith(f"{SEGMENTS}/{listed.name}/") for name in new):
             validate_segment(segment, str(folder))
@@ -242,7 +242,7 @@ def _find_disagreements(path: Path, manifest: Manifest) -> list[str]:
     for listed, segment, provenance in zip(manifest.segments, segments, provenances):
         place = path / SEGMENTS / listed.name
         if segment.columns.keys() != set(manifest.layers):
-            problems.append(f"{place}: its layers are not those of the index")
+            problems.append(f"{place}: its layers differ from those of the index")
             continue
         unsorted = [n for n in manifest.sorted_layers if segment.columns[n].suffixes is None]
         problems += [f"{place}: the layer {name} is not sorted" for name in unsorted]
@@ -252,7 +252,9 @@ def _find_disagreements(path: Path, manifest: Manifest) -> list[str]:
             (provenance.documents, provenance.words),
         }
         if len(sizes) > 1:
-            problems.append(f"{place}: its documents and words are not as many as listed")
+            problems.append(
+                f"{place}: its numbers of documents and words differ from the listed ones"
+            )
     totals = (
         sum(o.documents for o in provenances),
         sum(o.words for o in provenances),

@@ -108,9 +108,9 @@ def merge_index(
         groups = _group_neighbours(sealed, [_longest_stream(path, each) for each in sealed], limit)
         if len(groups) == len(manifest.segments):
             reporter.say(
-                f"{path} has {len(groups):,} segments, none of which can be joined"
+                f"{path} has {len(groups):,} segments, and none of them can be merged"
                 if len(groups) > 1
-                else f"{path} has no two segments: nothing to join"
+                else f"{path} has fewer than two segments: nothing to merge"
             )
             remove_unlisted(path, manifest)
             return manifest
@@ -190,7 +190,7 @@ def remove_documents(
     reporter = reporter or Silent()
     wanted = list(dict.fromkeys(ids))
     if isinstance(ids, str) or not wanted:
-        raise OptionError("name the documents that are to be removed, by a list of their ids")
+        raise OptionError("give a list of the ids of the documents to remove")
     run.check_jobs(threads)
     with changing(path, "rote index remove") as manifest:
         documents_by_segment = _find_documents(open_documents(path, manifest.segments), wanted)
@@ -204,7 +204,7 @@ def remove_documents(
         if unknown:
             reporter.say(f"{path} holds no {_name_ids(unknown)}")
         if not known_ids:
-            reporter.say(f"{path} holds none of these documents: nothing to remove")
+            reporter.say(f"{path} contains none of these documents: nothing to remove")
             remove_unlisted(path, manifest)
             return IndexChange(manifest, 0, Problems(), 0)
         remaining = _write_without(path, manifest, documents_by_segment, threads, reporter)
@@ -232,7 +232,7 @@ def replace_documents(
             ids.append(document.id)
             same = same and any(each.holds(document) for each in segment_documents)
         if same:
-            reporter.say(f"{path} holds all of this as it is: nothing to replace")
+            reporter.say(f"{path} already contains exactly this: nothing to replace")
             remove_unlisted(path, manifest)
             return IndexChange(manifest, 0, Problems(), 0)
         documents_by_segment = _find_documents(segment_documents, ids)
@@ -365,7 +365,7 @@ def add_layer(
         if chosen.tokenizer is not None:
             _check_tokenizer(path, manifest, chosen.tokenizer)
         if layer in manifest.sorted_layers:
-            reporter.say(f"{path} has the layer {layer} already: nothing to do")
+            reporter.say(f"{path} already has the layer {layer}: nothing to do")
             remove_unlisted(path, manifest)
             return manifest
         new = replace(
@@ -394,11 +394,11 @@ def _add_meanings(
         if manifest.meanings is not None and manifest.meanings.signature != record.signature:
             raise OptionError(
                 f"{path} has meanings by {manifest.meanings.signature}, and {embedder_name} is "
-                f"{record.signature}: an index holds one layer of meanings. Build another index "
-                "for this embedder"
+                f"{record.signature}: an index can have only one layer of meanings. Build another "
+                "index for this embedder"
             )
         if manifest.meanings is not None:
-            reporter.say(f"{path} has the layer {MEANING} already: nothing to do")
+            reporter.say(f"{path} already has the layer {MEANING}: nothing to do")
             remove_unlisted(path, manifest)
             return manifest
         segments = open_segments(path, manifest, reporter)
@@ -454,7 +454,8 @@ def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
         if each.signature != signature:
             raise OptionError(
                 f"{path} has a layer of subwords by {each.signature}, and {file} is {signature}: "
-                "an index holds one layer of subwords. Build another index for this tokenizer"
+                "an index can have only one layer of subwords. Build another index for this "
+                "tokenizer"
             )
 
 
@@ -468,7 +469,7 @@ def _layer_recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
         raise UnknownName(f"layer for the annotator '{manifest.annotator}'", layer, gives)
     if manifest.annotator.partition(":")[0] in ("given", "brackets") and layer != "word":
         raise OptionError(
-            "the annotation of this index came with its input, which the index does not keep: "
+            "the annotation of this index came with its input, which the index does not store: "
             f"build it again with `--layers {','.join(manifest.sorted_layers)}`"
         )
     return replace(recipe, layers=(layer,), subwords=())

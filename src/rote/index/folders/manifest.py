@@ -173,11 +173,9 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_regular(place)
     except (FileNotFoundError, NotADirectoryError):
-        remedy = "Make one with `rote index build`"
+        remedy = "Build one with `rote index build`"
         if (path / SEGMENTS).is_dir():
-            remedy = (
-                "Building it was interrupted: run the same `rote index build` again, it goes on"
-            )
+            remedy = "The build was interrupted: run the same `rote index build` again to continue"
         raise InputError("this is no index", file=str(path), remedy=remedy) from None
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"
@@ -191,7 +189,7 @@ def read_manifest(path: Path) -> Manifest:
         raise InputError(
             f"the index has format {version}, this version of rote reads {known}",
             file=str(place),
-            remedy="Build the index again, or use the version that made it",
+            remedy="Build the index again, or use the version that built it",
         )
     manifest = _parse_manifest(json_object)
     # Written again it must be the same, to the last byte: so the checksum is checked too.
@@ -280,9 +278,9 @@ def annotator_of(path: Path, manifest: Manifest, annotator_name: str | None = No
     # Layers that were made by another tokenizer or tagger do not compare.
     if annotator.signature != manifest.signature:
         raise OptionError(
-            f"the index {path} was made by {manifest.signature}, and '{annotator.name}' is "
-            f"{annotator.signature} here: their layers do not compare. Use the version that made "
-            "the index, or build the index again"
+            f"the index {path} was built with {manifest.signature}, and '{annotator.name}' is "
+            f"{annotator.signature} here: their layers are not comparable. Use the version that "
+            "built the index, or build the index again"
         )
     return annotator
 
@@ -293,9 +291,9 @@ def embedder_of(where: object, meanings: EmbedderRecord) -> Embedder:
     embedder.check()
     if embedder.signature != meanings.signature:
         raise OptionError(
-            f"the meanings of {where} were made by {meanings.signature}, and '{meanings.name}' is "
-            f"{embedder.signature} here: their vectors do not compare. Use the version that made "
-            "them, or build the index again"
+            f"the meanings of {where} were computed by {meanings.signature}, and '{meanings.name}' "
+            f"is {embedder.signature} here: their vectors are not comparable. Use the version that "
+            "computed them, or build the index again"
         )
     return embedder
 
@@ -313,7 +311,7 @@ def recipe_of(path: Path, manifest: Manifest, annotator_name: str | None = None)
     for each in manifest.subwords:
         if words.get(str(path / each.file)).signature != each.signature:
             raise _damage_error(
-                path / each.file, f"it was {each.signature} when the index was made"
+                path / each.file, f"it was {each.signature} when the index was built"
             )
     subword_layers = {each.layer for each in manifest.subwords}
     return Recipe(
@@ -386,7 +384,7 @@ def read_provenance(folder: Path, expected: str | None = None) -> Provenance:
         contents = part["contents"].reshape(-1, _CONTENT_BYTES)
         digests = part["digests"].reshape(-1, _DIGEST_BYTES)
     except ValueError as error:
-        problem = f"what it says of the documents makes no sense ({error})"
+        problem = f"its document records are invalid ({error})"
         raise InputError(problem, file=str(folder / PROVENANCE), remedy=RESTORE) from None
     return Provenance(
         key=part["key"].tobytes().hex(),

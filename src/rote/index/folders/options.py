@@ -27,19 +27,16 @@ class BuildOptions(OptionSet):
     SECTION: ClassVar[str] = "Index"
     layers: tuple[str, ...] = option(
         ("lower", "pos"),
-        "Layers to count over; `word` is always kept for display. "
-        "subwords:PATH/tokenizer.json for a tokenizer's subwords, meaning or meaning:EMBEDDER for "
-        "a vector of each sentence",
+        "Layers to count over; `word` is always stored for display. subwords:PATH/tokenizer.json "
+        "for a tokenizer's subwords, meaning or meaning:EMBEDDER for a vector of each sentence",
     )
-    annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
-    author_field: str = option("author", "Field that names a document's author", metavar="FIELD")
-    memory: int = option(
-        4 * 2**30, "Memory that building may use; larger segments answer faster", size=True
-    )
+    annotator: str = option("rote", "Annotator: rote, spacy:MODEL, stanza:LANG, given")
+    author_field: str = option("author", "Field with a document's author", metavar="FIELD")
+    memory: int = option(4 * 2**30, "Memory for building; larger segments answer faster", size=True)
     compact: bool = option(
-        False, "Keep sorted layers in about half the room: the same answers, several times slower"
+        False, "Store sorted layers in about half the space: same answers, several times slower"
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it")
+    jobs: int = option(1, "Number of cores; results do not depend on it")
     engine: str | None = engine_option()
 
 
@@ -62,12 +59,12 @@ def parse_layers(layers: Sequence[str]) -> ChosenLayers:
     `meaning:EMBEDDER` the vectors of sentences by that embedder."""
     embedders = [name for name in layers if name.partition(":")[0] == MEANING]
     if len(set(embedders)) > 1:
-        raise OptionError("an index holds one layer of meanings: give one embedder")
+        raise OptionError("an index can have only one layer of meanings: give one embedder")
     embedder = (embedders[0].partition(":")[2] or DEFAULT_EMBEDDER) if embedders else None
     layers = [name for name in layers if name not in embedders]
     files = [name for name in layers if name.partition(":")[0] == SUBWORDS]
     if len(files) > 1:
-        raise OptionError("an index holds one layer of subwords: give one tokenizer.json")
+        raise OptionError("an index can have only one layer of subwords: give one tokenizer.json")
     if files and not files[0].partition(":")[2]:
         raise OptionError(
             "the layer 'subwords' needs a tokenizer: write it as subwords:PATH/tokenizer.json"
@@ -81,7 +78,7 @@ def parse_layers(layers: Sequence[str]) -> ChosenLayers:
 def max_positions(memory: int) -> int:
     """How long the stream of one segment may be within this much memory."""
     if memory <= 0:
-        raise OptionError(f"building needs memory, and {memory} bytes are none")
+        raise OptionError(f"building needs memory: {memory} bytes are not enough")
     # What is there before the first word: the interpreter, the kernels, the models of two workers.
     reserved = min(memory // 4, _MAX_RESERVED)
     return max(1, min((memory - reserved) // BYTES_PER_POSITION, MAX_POSITIONS))

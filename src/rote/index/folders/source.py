@@ -52,8 +52,8 @@ def check_store(store: Store, manifest: Manifest) -> None:
     """Refuse a store that does not fit the index."""
     if store.signature != manifest.signature:
         raise OptionError(
-            f"the index was made by {manifest.signature}, the store {store.path} by "
-            f"{store.signature}: their layers do not compare. Add the texts themselves"
+            f"the index was built with {manifest.signature}, the store {store.path} by "
+            f"{store.signature}: their layers are not comparable. Add the texts themselves"
         )
     _check_stored_layers(store, manifest.layers)
 
@@ -62,8 +62,8 @@ def _check_stored_layers(store: Store, layers: Iterable[str]) -> None:
     for layer in layers:
         if layer == SUBWORDS:
             raise OptionError(
-                f"the store {store.path} holds no subwords: build from the texts themselves, or "
-                "without them, and then `rote index add-layer IDX subwords:PATH`"
+                f"the store {store.path} contains no subwords: build from the texts, or without "
+                "subwords and then `rote index add-layer IDX subwords:PATH`"
             )
         if layer not in (*store.layers, *DERIVED, "word"):
             wanted = ",".join(dict.fromkeys((*store.layers, layer)))
@@ -81,7 +81,7 @@ def stored_size(store: Store, file: str) -> int:
         raise InputError(
             f"a piece of the store cannot be read ({error.strerror})",
             file=str(store.path / file),
-            remedy="Run `rote annotate` with the same input again: it makes what is missing",
+            remedy="Run `rote annotate` with the same input again: it creates what is missing",
         ) from None
 
 
@@ -94,8 +94,8 @@ def check_inputs(inputs: Sequence[Path], index: Path | None) -> None:
             )
         if index and os.path.isdir(place) and index.resolve().is_relative_to(place.resolve()):
             raise OptionError(
-                f"the index {index} lies in the folder {place}, which is its input, and would be "
-                "read with the texts: choose a place outside of it"
+                f"the index {index} is inside its input folder {place} and would be read as text: "
+                "choose a folder outside it"
             )
 
 
@@ -136,15 +136,17 @@ class KnownIds:
             return batch
         problems = [
             InputError(
-                f"the index holds a document with the id '{ids[i]}' already"
+                f"the index already contains a document with the id '{ids[i]}'"
                 if in_index[i]
-                else f"the input holds a document with the id '{ids[i]}' already, in another file",
+                else (
+                    f"the input already contains a document with the id '{ids[i]}', in another file"
+                ),
                 file=batch.file,
                 line=batch.lines[i],
                 field=batch.id_field,
                 remedy=remedy
-                or "Choose another field with --id-field, or keep what came first "
-                "with --on-error skip",
+                or "Choose another field with --id-field, or keep the first one with --on-error "
+                "skip",
             )
             for i in np.flatnonzero(there).tolist()
         ]
@@ -202,7 +204,7 @@ class BuildEstimate:
     def lines(self) -> list[str]:
         """For a person."""
         if not self.tokens:
-            return ["no estimate: the beginning of the input has no texts that are taken"]
+            return ["no estimate: no text is selected at the beginning of the input"]
         documents, segments = (
             _format_count(self.documents, "document"),
             several(self.segments, "segment"),
@@ -210,11 +212,11 @@ class BuildEstimate:
         lines = [
             f"about {documents} and {_format_count(self.tokens, 'word')}, in {segments}",
             f"about {_format_bytes(self.memory)} of memory, {_format_bytes(self.disk)} on disk, "
-            f"and {_format_bytes(self.scratch)} more while it is built",
+            f"and {_format_bytes(self.scratch)} more during the build",
         ]
         if self.least > self.allowed:
             lines.append(
-                f"at least about {_format_bytes(self.least)} of memory are needed whatever is "
+                f"at least about {_format_bytes(self.least)} of memory are needed, more than "
                 f"allowed ({_format_bytes(self.allowed)})"
             )
         if not math.isnan(self.seconds):

@@ -197,7 +197,7 @@ class _Reader:
             return part
         least, most = SIGNS[sign] if sign in SIGNS else self.bounds(start, sign)
         if self.next() in ("?", "*", "+", "{"):
-            self.fail("there is a quantifier already; put parentheses around what it belongs to")
+            self.fail("a second quantifier; put parentheses around what the first applies to")
         return part if (least, most) == (1, 1) else Repeat(part, least, most)
 
     def bounds(self, start: int, sign: str) -> tuple[int, int | None]:
@@ -227,7 +227,9 @@ class _Reader:
             self.expect_sign(")", "a token, a quantifier, | or )")
             return pattern
         if sign == "<":
-            self.fail("structures in < > are not known; for sentences write: within s at the end")
+            self.fail(
+                "structures in < > are not supported; for sentences write: within s at the end"
+            )
         if self.word():
             self.fail_expecting(f"{_TOKEN} (a plain phrase has no quotes and brackets at all)")
         self.fail_expecting(_TOKEN)
@@ -295,7 +297,7 @@ class _Reader:
         elif len(alternatives[0].split()) != 1:
             problem = "~ follows one word: put each word into quotes of its own"
         elif layer not in _SOFT_LAYERS:
-            problem = f"only words have neighbours: ~ is for {', '.join(_SOFT_LAYERS)}"
+            problem = f"~ applies to words only: ~ is for {', '.join(_SOFT_LAYERS)}"
         if problem:
             self.at = start
             self.fail(rf"{problem}. \~ is the character")
@@ -314,7 +316,7 @@ class _Reader:
     def nested(self, form: Callable[[], _T]) -> _T:
         self.depth += 1
         if self.depth > _MOST_NESTED:
-            self.fail(f"more than {_MOST_NESTED} parentheses inside each other")
+            self.fail(f"more than {_MOST_NESTED} nested parentheses")
         parsed = form()
         self.depth -= 1
         return parsed

@@ -95,8 +95,8 @@ class _AutomatonBuilder:
     def state(self, conjunct: Conjunct) -> int:
         if len(self.conjuncts) == MAX_STATES:
             raise OptionError(
-                f"the query needs more than {MAX_STATES} items, repetitions written out"
-                f" ([]{{1,3}} counts as 3); ask for less\n  {self.query.text}"
+                f"the query needs more than {MAX_STATES} items, repetitions written out ([]{{1,3}} "
+                f"counts as 3); simplify it\n  {self.query.text}"
             )
         self.conjuncts.append(conjunct)
         self.follow.append(0)
@@ -149,8 +149,8 @@ def _alternatives(condition: Condition, negated: bool) -> list[dict[str, Conditi
         ]
         if len(combinations) > MAX_STATES:
             raise OptionError(
-                "the conditions of an item have too many combinations of | and & over several"
-                f" layers; ask for less\n  [{condition}]"
+                "the conditions of an item have too many combinations of | and & over several "
+                f"layers; simplify them\n  [{condition}]"
             )
     return combinations
 

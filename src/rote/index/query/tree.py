@@ -150,8 +150,8 @@ def alignment_error(query: Query, test: LayerTest) -> OptionError:
     return error_at(
         query.text,
         test.at,
-        f"the items of '{test.layer}' are not those of '{query.layers[0]}', so that one query"
-        " cannot ask for both",
+        f"the items of '{test.layer}' are not those of '{query.layers[0]}', so one query cannot "
+        "combine them",
     )
 
 

@@ -299,11 +299,11 @@ class CompressedTexts:
                 <= zstandard.frame_content_size(compressed.data)
                 <= _MAX_CHARACTER_BYTES * characters
             ):
-                raise ValueError("it is larger than it may be")
+                raise ValueError("it exceeds the maximum size")
             plain = zstandard.ZstdDecompressor().decompress(compressed.data)
             text = plain.decode("utf-8", "surrogatepass")
             if len(text) != characters:
-                raise ValueError("it is not as long as it was")
+                raise ValueError("its length has changed")
             return text
         except (zstandard.ZstdError, ValueError) as error:
             problem = f"a text is damaged ({error})"

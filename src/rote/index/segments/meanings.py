@@ -68,8 +68,7 @@ def sentence_positions(positions: Positions) -> SentencePositions:
     """Where the sentences of a segment stand in the stream of its words."""
     if positions.sentence_last is None:
         raise OptionError(
-            "the index does not know where sentences end, so they have no meanings: "
-            "its annotator marks none"
+            "the index has no sentence boundaries, so it has no meanings: its annotator marks none"
         )
     ends = positions.document_ends
     last = np.flatnonzero(positions.sentence_last.all())
@@ -123,14 +122,14 @@ def read_meanings(part: SegmentPart) -> Meanings:
     width = code_words(int(dimensions[0]))
     signs, sizes = part["signs"], part["sizes"]
     if len(signs) % width or len(signs) != len(sizes):
-        raise InputError("its codes do not fit each other", file=part.where, remedy=RESTORE)
+        raise InputError("its codes do not match", file=part.where, remedy=RESTORE)
     return Meanings(signs.reshape(-1, width), sizes.reshape(-1, width), int(dimensions[0]))
 
 
 def sentence_texts(positions: Positions, documents: Documents) -> Iterator[str]:
     """The text of each sentence, with single spaces."""
     if positions.spans is None:
-        raise OptionError("this index holds numbers alone, so its sentences have no texts to embed")
+        raise OptionError("this index contains only numbers, so there is no text to embed")
     sentences = sentence_positions(positions)
     holders = positions.document_of(sentences.starts)
     number, text = -1, ""

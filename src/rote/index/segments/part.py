@@ -117,7 +117,9 @@ def is_valid_name(name: str) -> bool:
 def read_name(json_object: JsonObject, field: str) -> str:
     """The name of a folder or column in a file of the index, which must not lead out of it."""
     if not is_valid_name(name := json_object.text(field)):
-        raise json_object.error(field, f"is {name!r}, which can name neither file nor folder")
+        raise json_object.error(
+            field, f"is {name!r}, which is not a valid name of a file or folder"
+        )
     return name
 
 
@@ -226,7 +228,7 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
         raise InputError(
             f"this part has format {json_object.get('format')}, this version of rote reads {known}",
             file=str(place),
-            remedy="Build the index again, or use the version that made it",
+            remedy="Build the index again, or use the version that built it",
         )
     if (kind := json_object.text("kind")) not in (DOCUMENTS, LAYER, MEANINGS):
         raise json_object.error("kind", f"is {kind!r}, not one of {DOCUMENTS, LAYER, MEANINGS}")
@@ -238,7 +240,7 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
 def _read_file_record(files: JsonObject, name: str) -> FileRecord:
     """A file's name stays within the folder, and its size follows from what it holds."""
     if not is_valid_name(name) or name == SEAL:
-        raise files.error(name, "is no name of a column")
+        raise files.error(name, "is not the name of a column")
     json_object = files.object(name)
     sizes = {
         field: json_object.count(field) if field in json_object.values else 0 for field in _SIZES
@@ -253,7 +255,7 @@ def _read_file_record(files: JsonObject, name: str) -> FileRecord:
         known = record.type in TYPES
         fits = known and record.bytes % np.dtype(record.type).itemsize == 0
     if not known:
-        problem = f"is {record.type!r} with {record.bits} bits, which no column has"
+        problem = f"is {record.type!r} with {record.bits} bits, which is not a column type"
         raise json_object.error("type", problem)
     if not fits:
         raise json_object.error("bytes", f"is {record.bytes}, which does not fit {record.type!r}")
@@ -266,7 +268,7 @@ def _size_problem(place: str, record: FileRecord) -> str:
     except OSError as error:
         return f"a file of the index cannot be read ({error.strerror})"
     if size != record.bytes:
-        return f"the file has {size} bytes, and was written with {record.bytes}"
+        return f"the file has {size} bytes, but was written with {record.bytes}"
     return ""
 
 

@@ -127,8 +127,8 @@ class PositionsWriter:
         self.places += positions
         if self.places > MAX_POSITIONS:
             raise OptionError(
-                f"a segment of an index holds at most {MAX_POSITIONS:,} words and documents: "
-                "give --memory less, so that segments become smaller"
+                f"a segment of an index holds at most {MAX_POSITIONS:,} words and documents: give "
+                "--memory less, for smaller segments"
             )
 
 
@@ -261,7 +261,7 @@ def _read_format_1(part: SegmentPart, exceptions: Exceptions) -> tuple[Steps, Ex
     positions, odd_gaps, odd_lengths = exceptions
     gaps, lengths = (part[f"spans.{name}"].astype(np.int32) for name in ("gaps", "lengths"))
     if len(gaps) != len(lengths) or not np.array_equal(np.flatnonzero(gaps == -128), positions):
-        raise InputError("the spans do not fit each other", file=part.where, remedy=RESTORE)
+        raise InputError("the spans do not match", file=part.where, remedy=RESTORE)
     is_item = gaps != 127
     gaps[positions], lengths[positions] = odd_gaps, odd_lengths
     return _encode_spans(gaps[is_item], lengths[is_item], is_item)

@@ -190,7 +190,7 @@ def read_segment(name: str, parts: Iterable[SegmentPart], where: str = "memory")
     meanings = next((read_meanings(part) for part in all_parts if part.kind == MEANINGS), None)
     segment = Segment(name, columns, all_positions, Documents(documents), meanings)
     if len(segment.documents) != len(all_positions[WORD].document_ends):
-        problem = "the segment's documents and layers do not fit each other"
+        problem = "the segment's documents and layers do not match"
         raise InputError(problem, file=where, remedy=RESTORE)
     return segment
 
@@ -380,7 +380,7 @@ def validate_segment(segment: Segment, where: str) -> None:
             _check_meanings(segment.meanings, segment.positions[WORD])
     except _Invalid as problem:
         raise InputError(
-            f"its {problem} make no sense, though the checksums fit: rote has not written this",
+            f"its {problem} make no sense, though the checksums fit: this was not written by rote",
             file=where,
             remedy=RESTORE,
         ) from None

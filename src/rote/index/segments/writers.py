@@ -62,7 +62,7 @@ def write_segment(
     names = tuple(dict.fromkeys((WORD, *layers)))
     unknown = [name for name in forms.sorted_layers if name not in names]
     if unknown:
-        raise OptionError(f"'{unknown[0]}' is to be searched but is not among the layers")
+        raise OptionError(f"'{unknown[0]}' is to be searchable but is not among the layers")
     selected = (_select_layers(batch, annotation, names) for batch, annotation in pieces)
     return write_pieces(target, selected, names, forms, author_field, reporter)
 

@@ -142,7 +142,7 @@ def _with_copies(result: Result, collected: CollectedTexts) -> Result:
     for source, copies in collected.copies.items():
         if copies and source in sources:
             source_result, texts = sources[source], collected.read[source]
-            note = f"{copies:,} of {texts:,} texts are copies of another text of this source"
+            note = f"{copies:,} of {texts:,} texts are duplicates of another text of this source"
             sources[source] = replace(source_result, notes=(*source_result.notes, note))
     return replace(result, by_source=sources)
 

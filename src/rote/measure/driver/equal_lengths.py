@@ -331,8 +331,8 @@ class EqualLengths:
         if short:
             listed = ", ".join(f"{source} {count:,}" for source, count in short.items())
             notes.append(
-                f"{name} at equal length: windows of {self.plan.size:,} {unit}; texts left out "
-                f"because they are shorter: {listed}"
+                f"{name} at equal length: windows of {self.plan.size:,} {unit}; shorter texts left "
+                f"out: {listed}"
             )
         if self.plan.too_short:
             notes.append(_too_short_note(name, self.plan.too_short, unit))
@@ -476,7 +476,7 @@ def _sizes(metric: Metric, options: Any, sample: Sample, rows: Any) -> NDArray[n
 def _no_windows_note(metric: Metric, groups: Mapping[str, Take], sizes: NDArray[np.int64]) -> str:
     name, unit = metric.name, metric.match or "words"
     if unit == "texts":
-        return f"{name}: no values at equal size, which take {MIN_WINDOWS} texts of each source"
+        return f"{name}: no values at equal size, which need {MIN_WINDOWS} texts per source"
     return _too_short_note(name, sources_too_short(groups, sizes, unit) or list(groups), unit)
 
 
@@ -484,5 +484,5 @@ def _too_short_note(name: str, short: Sequence[str], unit: str) -> str:
     length = several(MIN_WINDOW[unit], unit.removesuffix("s"))
     return (
         f"{name}: no usable equal length for {', '.join(short)}: more than a tenth of the texts "
-        f"have fewer than {length}"
+        f"are shorter than {length}"
     )

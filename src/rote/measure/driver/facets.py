@@ -55,12 +55,12 @@ def average_over_sets(
     """The measure and the study in which every set stands for one text."""
     if not metric.tested:
         raise OptionError(
-            f"--within does not go with {metric.name}, which compares with a reference"
+            f"--within cannot be combined with {metric.name}, which compares with a reference"
         )
     for unsupported in ("highlight", "write"):
         if getattr(options, unsupported, None) is not None:
             flag = unsupported.replace("_", "-")
-            raise OptionError(f"--within measures sets of texts: leave out --{flag}, or --within")
+            raise OptionError(f"--within measures sets of texts: leave out --{flag} or --within")
     members, groups, left_out = _set_members(study, sets)
     set_values: list[Values] = []
     with study.reporter.stage(f"{metric.name}: sets", 1 + len(members)) as advance:
@@ -109,8 +109,8 @@ def _set_members(
         left_out[source] = len(every) - len(large)
     if not members:
         raise OptionError(
-            f"--within {study.settings.within}: no value of that field occurs in two texts of "
-            "one source, so there are no sets to measure"
+            f"--within {study.settings.within}: no two texts of one source share a value of that "
+            "field, so there are no sets to measure"
         )
     # A source without sets has nothing to show, but is not lost: its note says why.
     return members, groups, left_out
@@ -188,8 +188,8 @@ def measure_facets(
         else:
             if place:
                 notes.append(
-                    f"{metric.name}: the texts of {', '.join(part.collected.groups)} are taken for "
-                    f"{language_name(part.code)} and read by other models, so that they are not "
+                    f"{metric.name}: the texts of {', '.join(part.collected.groups)} are treated "
+                    f"as {language_name(part.code)} and processed by other models, so they are not "
                     "tested against other sources"
                 )
     combined = _join_results(results, list(collected.groups), settings)
@@ -232,8 +232,8 @@ def check_reference(collected: CollectedTexts, settings: Settings) -> list[Facet
     if settings.reference == EACH:
         if EACH in {part for name in collected.groups for part in name.split(JOINT)}:
             raise OptionError(
-                "--reference each compares every two sources, and one of them is called 'each': "
-                "give it another name"
+                "--reference each compares every two sources, but one of them is called 'each': "
+                "rename it"
             )
         if all(len(facet.names) < 2 for facet in by_facet):
             raise OptionError("--reference each compares every two sources: there is only one")

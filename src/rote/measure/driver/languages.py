@@ -156,7 +156,7 @@ class _Languages:
         annotator = annotators.get(name)
         (layer,) = annotated_layers([need])
         if layer not in annotator.gives:
-            return f"the annotator {name} makes no layer '{layer}'"
+            return f"the annotator {name} does not provide the layer '{layer}'"
         # Whoever names an annotator for a language wants it read by that one.
         is_requested = code in by_language(self.setting, annotators.DEFAULT)
         known = None if is_requested else getattr(annotator, "language", None)
@@ -170,7 +170,10 @@ class _Languages:
     def _not_embedded(self, field: str | None) -> str:
         name, code = self.embedder(field), self.code(field)
         if name != self.embedder():
-            return f"the texts are read by {self.embedder()}, and vectors of two models never meet"
+            return (
+                f"the texts use {self.embedder()}, and vectors of different models are not "
+                "comparable"
+            )
         requested = by_language(self.options.embedder, embeddings.DEFAULT)
         if code in ("", _ENGLISH, *requested) or not embeddings.get(name).english:
             return ""

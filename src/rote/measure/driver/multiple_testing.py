@@ -223,9 +223,8 @@ def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterato
         if tied:
             more = f" and {len(tied) - _MAX_NAMED} more" if len(tied) > _MAX_NAMED else ""
             yield (
-                f"{whom}: {', '.join(list(tied)[:_MAX_NAMED])}{more}: too few texts hold what is "
-                "counted, so that many exchanges of labels make the same largest difference and no "
-                "corrected p can be small"
+                f"{whom}: {', '.join(list(tied)[:_MAX_NAMED])}{more}: what is counted occurs in "
+                "too few texts for any corrected p to be small"
             )
         if not untested:
             continue
@@ -236,13 +235,12 @@ def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterato
             what = "tests" if family.correction == "holm" else unit
             times = f" and {family.times:,} {what}" if family.times > 1 else ""
             yield (
-                f"{whom}: with {several(count, 'permutation')}{times} no corrected "
-                f"p can be below {LEVEL} (the smallest is {format_number(floor, '.2g')}); "
-                f"--permutations {enough_permutations(family.times)} would do"
+                f"{whom}: with {several(count, 'permutation')}{times} no corrected p can fall "
+                f"below {LEVEL} (the smallest possible is {format_number(floor, '.2g')}); use "
+                f"--permutations {enough_permutations(family.times)} or more"
             )
         else:
             yield (
-                f"{whom}: {', '.join(untested)}: the labels of so few texts can be "
-                f"exchanged in so few ways that no corrected p can be below {LEVEL}; more texts "
-                "would do"
+                f"{whom}: {', '.join(untested)}: too few texts, so no corrected p can fall below "
+                f"{LEVEL}; add texts"
             )

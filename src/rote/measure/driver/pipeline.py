@@ -103,8 +103,8 @@ def select_possible(
         for metric, _ in chosen:
             if not metric.tested:
                 raise OptionError(
-                    f"{metric.name} holds sources against one reference, which --reference names: "
-                    "'each' is for measures that test the values of every two sources"
+                    f"{metric.name} compares sources with one reference, given by --reference: "
+                    "'each' is for measures that test all pairs of sources"
                 )
     possible = []
     signature = layer_signatures(_needs(chosen), _words(policy.settings), texts)[None]
@@ -210,7 +210,7 @@ def _pairs_are_compared(collected: CollectedTexts, policy: Policy) -> bool:
     if most > MAX_SOURCES:
         policy.reporter.say(
             f"{most} sources and no --reference: the {most * (most - 1) // 2:,} pairs are not "
-            "compared. Name a reference, or `--reference each` to compare them all"
+            "compared. Name a reference, or use `--reference each` to compare all pairs"
         )
     return 1 < most <= MAX_SOURCES and not any(EACH in name.split(JOINT) for name in sources)
 
@@ -220,7 +220,7 @@ def _check_inputs(collected: CollectedTexts, field: str | None) -> None:
     if field in (None, Settings().inputs) or any(map(is_input, collected.groups)):
         return
     raise OptionError(
-        f"--inputs names the field '{field}', and no record has a text there (fields: "
+        f"--inputs names the field '{field}', but no record has a text there (fields: "
         f"{', '.join(sorted(collected.fields)) or 'none'})"
     )
 
@@ -248,7 +248,7 @@ def open_corpus_or_store(inputs: Input, read: ReadOptions) -> Corpus | Store:
     if isinstance(only, (str, Path)) and is_store(Path(only)):
         if read.where or read.join:
             raise OptionError(
-                f"{only} is a store: give --where and --join to `rote annotate`, which makes it"
+                f"{only} is a store: give --where and --join to `rote annotate` when creating it"
             )
         return open_store(Path(only))
     return open_corpus(inputs, read)
@@ -301,22 +301,21 @@ def report_reading(collected: CollectedTexts, settings: Settings, reporter: Repo
     groups, texts = len(collected.groups), sum(map(len, collected.groups.values()))
     if settings.by and groups > _MANY_SOURCES and texts < 2 * groups:
         reporter.say(
-            f"--by {','.join(settings.by)} makes {groups:,} sources of {texts:,} texts, so that "
-            "most are of one text alone: is it a field that numbers the texts? A source is who "
-            "wrote them"
+            f"--by {','.join(settings.by)} makes {groups:,} sources of {texts:,} texts, so most "
+            "have a single text: does the field number the texts? A source is who wrote them"
         )
     if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
-        reporter.say("the records have a field 'source': --by source compares what it names")
+        reporter.say("the records have a field 'source': compare by it with --by source")
 
 
 def check_read(collected: CollectedTexts, settings: Settings) -> None:
     """A reference must be there, and be more than one text."""
     if not collected.groups:
-        remedy = "Look at what was skipped, listed above"
-        raise InputError("no text is left to measure", remedy=remedy)
+        remedy = "See the skipped input listed above"
+        raise InputError("no texts left to measure", remedy=remedy)
     for facet in check_reference(collected, settings):
         if len(collected.groups[str(facet.reference)]) < 2:
             raise OptionError(
-                f"the reference '{facet.reference}' has only one text: a comparison needs at least "
-                "two. Choose another with --reference, or check the field that --by names"
+                f"the reference '{facet.reference}' has only one text, but a comparison needs at "
+                "least two. Choose another with --reference, or check the field of --by"
             )

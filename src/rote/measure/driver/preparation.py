@@ -238,7 +238,7 @@ class Preparation:
             for field, asking, wrong in self._wrong(document):
                 remedy = f"The record has: {', '.join(document.meta) or 'no other field'}"
                 if field in document.meta:
-                    remedy = f"Correct the record, or choose another field; {SKIP}"
+                    remedy = f"Fix the record, or choose another field; {SKIP}"
                 where = {"file": batch.file, "field": field, "remedy": remedy}
                 problem = f"the field that {asking} {wrong}"
                 problems[number] = InputError(problem, line=batch.lines[number], **where)
@@ -347,8 +347,8 @@ def _text_problem(value: object, several: bool) -> str | None:
     if not isinstance(value, (list, tuple)):
         return f"holds no text but {type(value).__name__}"
     if not value or not all(isinstance(part, str) for part in value):
-        return "holds a list of something other than texts"
-    return None if several else "holds a list, where one text is needed"
+        return "contains a list of values that are not texts"
+    return None if several else "contains a list where one text is needed"
 
 
 def _join_texts(value: str | float | Sequence[str] | None) -> str:

@@ -76,12 +76,12 @@ MAX_UNDEFINED = 0.1
 """The share of a source's texts that may have no part in a value that is tested on whole texts:
 which texts are left is not chance, so a value of the rest is no estimate for all."""
 BALANCED_NOTE = (
-    "two sources with different numbers of texts of a {} are tested on as many of each (JSON: "
-    "tested_texts); values, differences and intervals are those of all texts"
+    "where two sources have different numbers of texts per {}, the test uses equal numbers of them "
+    "(JSON: tested_texts); values, differences and intervals use all texts"
 )
 BORDERLINE_NOTE = (
-    "{} against {}: no difference is claimed in {}: all texts say the opposite of as many of each "
-    "{}"
+    "{} against {}: no difference is reported in {}: all texts together contradict the test on "
+    "equal numbers per {}"
 )
 
 
@@ -234,7 +234,7 @@ class _MeasureRun:
         comparisons = [self.with_intervals(row, sources, estimates) for row in comparisons]
         texts = self.text_table()
         if self.settings.per_text and not texts:
-            notes.append(f"{self.metric.name} has no values of single texts for --per-text")
+            notes.append(f"{self.metric.name} has no per-text values for --per-text")
         further = self.metric.tables
         return Result(
             measure=self.metric.name,
@@ -369,10 +369,12 @@ class _MeasureRun:
         method = self.metric.interval_method or "jackknife over texts"
         if min(map(len, every)) < len(self.values):
             by = f" by {self.metric.stand_in}, calibrated" * bool(self.metric.stand_in)
-            halves = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement{by}"
+            halves = (
+                f"delete-half jackknife, {HALF_SAMPLES} half-samples drawn without replacement{by}"
+            )
             if any(ids is not None for ids in self.clusters.values()):
                 field = self.settings.cluster
-                halves += f", of whole {field}s where a source has several texts of one"
+                halves += f", drawn as whole {field}s where a source has several texts of one"
             method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
         method += "; Student's t"
         for value in self.values:
@@ -485,7 +487,7 @@ class _MeasureRun:
         if self.settings.interval and len(take) < _FEW_TEXTS:
             how = "no interval" if len(take) < 2 else "the interval is rough"
             unit = "set" if self.settings.within else "text"
-            notes.append(f"{counted(len(take), unit)} only: {how}")
+            notes.append(f"only {counted(len(take), unit)}: {how}")
         elif self.settings.interval:
             notes += self.few_clusters(take)
         return SourceResult(
@@ -509,8 +511,8 @@ class _MeasureRun:
             doc_ids += f" ({without} have none)" if without else ""
             return [f"its texts have {doc_ids}: the interval is rough"]
         if values < _MIN_NAMED:
-            return [f"all texts have one {field}: the interval says nothing about others"]
-        few = f"{values} values of {field} only: the interval is rough"
+            return [f"all texts have one {field}: the interval does not generalize to others"]
+        few = f"only {values} values of {field}: the interval is rough"
         return [few] if values < _FEW_TEXTS else []
 
     # Tests against the reference
@@ -582,7 +584,7 @@ class _MeasureRun:
         if not self.metric.tested or not pairs or count == 0:
             return [], []
         if not getattr(self.rows, "resamplable", True):
-            return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
+            return [], [f"{self.metric.name}: too many texts to permute all pairs"]
         tested = tested_names(self.metric, self.options, self.rows)
         rows, fewer, turned = list[dict[str, Any]](), False, list[str]()
         steady = {value.name for value in self.values if not value.moves_with_texts}

@@ -117,7 +117,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         undefined = np.isnan(rows.scores["cosine"][take]) & ~empty
         lines += count_note(undefined, "texts without a vector", "cosine: left out ")
     for what, cut in (("texts", rows.cut), (f"fields '{options.reference_field}'", rows.other_cut)):
-        longer = f"{what} are longer than the model reads: their vectors stand for the beginning"
+        longer = f"{what} are longer than the model reads: their vectors cover only the beginning"
         lines += count_note(cut[take], longer, "cosine: ")
     return lines
 

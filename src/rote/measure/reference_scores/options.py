@@ -38,13 +38,13 @@ class Options:
     )
     reference_field: str = option(
         "reference",
-        "field with the reference, or whatever is compared with",
+        "field with the reference to compare with",
         metavar="FIELD",
         common=True,
     )
     document_field: str = option(
         "document",
-        "field with what the text was made from: for fragments, entities and comet",
+        "field with the source document, for fragments, entities and comet",
         metavar="FIELD",
         common=True,
     )
@@ -56,8 +56,8 @@ class Options:
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "who makes the vectors of cosine: minilm (English), sentence-transformers:NAME; "
-        "de=NAME: of German texts",
+        "embedder for cosine: minilm (English), sentence-transformers:NAME; de=NAME: for German "
+        "texts",
         sign=lambda name: name if name == NONE else sentence_embeddings.signed(name),
     )
     bertscore: str | None = option(
@@ -94,7 +94,7 @@ class Options:
             if name not in SCORES:
                 raise UnknownName("score", name, SCORES)
             if name in BY_MODEL and getattr(self, name) is None:
-                raise OptionError(f"{name} is computed by a model: --{name} names one")
+                raise OptionError(f"{name} needs a model: name one with --{name}")
         if not self.reference_field or not self.document_field:
             raise OptionError("reference_field and document_field must name fields of the records")
 

@@ -130,7 +130,7 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
         fits = False
     if not fits:
         raise InputError(
-            "a table of next words holds, for each word, words and their chances above 0",
+            "a table of next words contains, for each word, words and their probabilities above 0",
             file=name,
             remedy='Write {"word": {"next": 0.5, "other": 0.5}}; "" is the start and the end',
         )

@@ -151,7 +151,7 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     folder = Path(name)
     if not folder.is_dir():
         raise InputError(
-            "there is no such folder of a model",
+            "there is no such model folder",
             file=name,
             remedy="A model of the hub is run by transformers:NAME",
         )
@@ -159,9 +159,9 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     tokens = read_tokens(folder, shape.start)
     if max(tokens.size, tokens.start + 1, *(end + 1 for end in shape.ends)) > shape.vocabulary:
         raise InputError(
-            f"the tokenizer knows {tokens.size} tokens, the model {shape.vocabulary}",
+            f"the tokenizer has {tokens.size} tokens, the model {shape.vocabulary}",
             file=str(folder / "tokenizer.json"),
-            remedy="Keep the files of one model together",
+            remedy="Keep all files of a model together",
         )
     weights = read_weights(folder, shape)
     signature = f"numpy/{VERSION}-{folder.resolve().name}-{_fingerprint(folder)}"

@@ -125,7 +125,8 @@ class EncoderDecoder:
 
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
         raise OptionError(
-            "an encoder-decoder continues no text, so it gives no scores: name a decoder-only model"
+            "an encoder-decoder does not continue texts, so it gives no scores: name a "
+            "decoder-only model"
         )
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
@@ -141,7 +142,7 @@ class EncoderDecoder:
         if any(not prompt.text.strip() for prompt in wanted):
             raise InputError("an empty document has no summary", remedy="Leave it out")
         if any(self.length(prompt.text) > self.limit for prompt in wanted):
-            self.tell(f"documents are cut to the {self.limit:,} tokens that the model reads")
+            self.tell(f"documents are truncated to the {self.limit:,} tokens that the model reads")
         how = Searching(decoding.beams, decoding.max_tokens, self.limit)
         with watch_memory(self.loaded.device):
             summaries = write(self.loaded, [prompt.text for prompt in wanted], how)

@@ -330,7 +330,7 @@ def _is_broken(token: str) -> bool:
 
 
 _NO_ECHO = (
-    "gives no log-probabilities of a text that it is sent (`echo` with `logprobs`, or "
+    "returns no log-probabilities of a text that it is sent (`echo` with `logprobs`, or "
     "`prompt_logprobs`, as vLLM has them), so it can generate but not score; run the model with "
     "transformers: instead"
 )
@@ -355,7 +355,7 @@ def score_answer(answer: EndpointAnswer, wanted: Continuation, where: str) -> Sc
         raise CannotScore(where, "its answer has no token_logprobs")
     spans = align_tokens(tokens, wanted.context + wanted.text)
     if spans is None:
-        raise CannotScore(where, "the tokens that it answers do not spell the text that was sent")
+        raise CannotScore(where, "the tokens in its response do not match the text that was sent")
     # The first that spells something, and a start token, may have no log-probability.
     first = next((place for place, (start, end) in enumerate(spans) if end > start), 0)
     lacking = sum(logprob is None for logprob in logprobs[first + 1 : len(spans)])
@@ -454,7 +454,7 @@ def check_name(answer: EndpointAnswer, requested: str, where: str) -> None:
     names = _last_part(actual), _last_part(requested)
     if not (names[0].startswith(names[1]) or names[1].startswith(names[0])):
         raise RoteError(
-            f"{where} was asked for the model '{requested}' and answers as '{actual}': name the "
+            f"{where} was asked for the model '{requested}' but answers as '{actual}': name the "
             f"model that runs there (#{actual})"
         )
 
@@ -499,6 +499,6 @@ def _cut_error(where: str, characters: int, read: int | None) -> RoteError:
     counted = "" if read is None else f" (it counts {several(read, 'token')})"
     length = several(characters, "character")
     return RoteError(
-        f"{where} has read a part only of a text of {length}{counted}: it cuts what "
-        "is too long for it. Shorten the texts, or serve the model with more context"
+        f"{where} read only a part of a text of {length}{counted}: it truncates long texts. "
+        "Shorten the texts, or serve the model with more context"
     )

@@ -49,8 +49,8 @@ def parse_address(name: str) -> tuple[str, str]:
     if parts.username is not None or parts.password is not None or parts.query:
         # What stands in an address ends up in signatures and results.
         raise OptionError(
-            "an address must hold no password, key or query: name the environment variable that "
-            "holds the key with --key-variable"
+            "an address must not contain a password, key or query: name the environment variable "
+            "with the key with --key-variable"
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", model
 
@@ -60,12 +60,12 @@ def open_client(url: str, key_variable: str, rate: float = 0.0) -> Client:
     connection, key = Client(url, Pace(rate)), os.environ.get(key_variable) or None
     if key is None and url == OPENAI:
         raise OptionError(
-            f"{OPENAI} wants a key, and the environment variable {key_variable} is not set"
+            f"{OPENAI} needs a key, but the environment variable {key_variable} is not set"
         )
     if key is not None and not connection.secure and not connection.local:
         raise OptionError(
-            f"the key in {key_variable} would travel unencrypted to {connection.host}: "
-            "use https, or name a variable that is not set with --key-variable"
+            f"the key in {key_variable} would be sent unencrypted to {connection.host}: use https, "
+            "or name an unset variable with --key-variable"
         )
     connection.key = key
     return connection
@@ -181,7 +181,7 @@ class Endpoint:
         estimate = CostEstimate(requests, read, generated, self.price)
         if estimate.cost and not self.yes:
             self._estimated = False
-            raise OptionError(f"{self.where}: {estimate}. Agree to that with --yes")
+            raise OptionError(f"{self.where}: {estimate}. Confirm with --yes")
         self.reporter.say(f"{self.where}: {estimate}")
 
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
@@ -208,7 +208,7 @@ class Endpoint:
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         if decoding.constraint:
             raise OptionError(
-                "an endpoint draws by itself, so it knows no constraining factor: run the model "
+                "an endpoint samples by itself, so it has no constraining factor: run the model "
                 "with transformers:, or leave out --constraint"
             )
         return self._side_by_side(lambda prompt: self._generated(prompt, decoding), wanted)
@@ -224,7 +224,7 @@ class Endpoint:
         result = score_answer(self._completed(body), request, self.where)
         if not request.context and (not len(result.starts) or result.starts[0] > 0):
             if not len(result.starts):
-                raise CannotScore(self.where, "a text of one token needs something before it")
+                raise CannotScore(self.where, "a text of one token needs a context before it")
             self._tell(
                 f"{self.where} gives no log-probability for the first token of a text: texts "
                 "without a context are scored from their second token on"
@@ -298,7 +298,7 @@ class Endpoint:
                     self._settings[name] = -1  # older versions of vLLM
                     return True
                 self._settings.pop(name, None)
-            self._tell(f"{self.where} takes no `{name}`: if it has one of its own, that applies")
+            self._tell(f"{self.where} does not accept `{name}`: its own setting, if any, applies")
             return True
         return False
 

@@ -90,7 +90,7 @@ class GgufFile:
             raise InputError(
                 f"parts of the file are missing: there are only {present}",
                 file=str(path),
-                remedy="Put all parts beside each other",
+                remedy="Put all parts into one folder",
             )
         before = _PART.fullmatch(ordered[0].name)
         file_stem = before["before"].removesuffix(".gguf") if before else ""
@@ -128,9 +128,9 @@ class GgufFile:
         if missing := [path.name for path in paths if not path.is_file()]:
             raise InputError(
                 f"the model is split into {several(len(paths), 'file')}, and {missing[0]} is not "
-                "beside this one",
+                "in the same folder",
                 file=str(self),
-                remedy="Put all files of the model beside each other",
+                remedy="Put all files of the model into one folder",
             )
         return [GgufFile((path,), match["before"]) for path in paths]
 
@@ -363,7 +363,7 @@ class Gguf:
             raise _damage_error(self.path, f"there is no tensor '{_name_in_file(name)}'")
         place = self.places[name]
         if place.shape != shape:
-            problem = f"has shape {place.shape}; by the metadata it should be {shape}"
+            problem = f"has shape {place.shape}; the metadata says {shape}"
             raise _conversion_error(self.path, f"tensor '{_name_in_file(name)}' {problem}")
         tensor = _dequantize(name, place)
         if name in self.turned:
@@ -400,7 +400,8 @@ def read_gguf(path: GgufFile) -> Gguf:
         raise InputError(
             f"it is one of {count} files of a model, and its name does not say so",
             file=str(path),
-            remedy=f"Name the first NAME-00001-of-{count:05}.gguf, with the others beside it",
+            remedy=f"Name the first NAME-00001-of-{count:05}.gguf, with the others in the same "
+            "folder",
         )
     if fields.get("general.architecture") != "llama":
         return Gguf(path, fields, places, {})
@@ -591,7 +592,7 @@ class _Header:
             raise _damage_error(self.path, why)
         end = begin + math.prod(place.shape) // count * size
         if end > len(self.data):
-            why = f"it should hold {end} bytes or more and holds {len(self.data)}"
+            why = f"it should have {end} bytes or more but has {len(self.data)}"
             raise _damage_error(self.path, why)
         return replace(place, begin=begin)
 
@@ -608,7 +609,7 @@ class _Header:
         if kind == _STRING:
             return self.string()
         if kind != _ARRAY:
-            raise _damage_error(self.path, f"a field holds a value of the unknown kind {kind}")
+            raise _damage_error(self.path, f"a field contains a value of the unknown type {kind}")
         inner, count = self.number("I"), self.number("Q")
         if count > len(self.data):
             raise _damage_error(self.path, "it ends within its header")
@@ -617,7 +618,9 @@ class _Header:
             data = self.take(count * struct.calcsize(letter))
             return list(struct.unpack(f"<{count}{letter}", data))
         if level >= _DEEPEST:
-            raise _damage_error(self.path, f"a field holds lists more than {_DEEPEST} levels deep")
+            raise _damage_error(
+                self.path, f"a field contains lists more than {_DEEPEST} levels deep"
+            )
         return [self.value(inner, level + 1) for _ in range(count)]
 
     def take(self, size: int) -> bytes:
@@ -701,6 +704,6 @@ def _damage_error(path: GgufFile, why: str) -> InputError:
         return InputError(
             f"parts of the file are missing: {why}",
             file=str(path),
-            remedy="Install the packages of all parts, or put all files beside each other",
+            remedy="Install the packages of all parts, or put all files into one folder",
         )
     return InputError(f"the file is damaged: {why}", file=str(path), remedy="Fetch it again")

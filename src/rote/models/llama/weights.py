@@ -44,7 +44,7 @@ class Tensors:
         place = self.places[name]
         if place.shape != shape:
             raise InputError(
-                f"tensor '{name}' has shape {place.shape}; by config.json it should be {shape}",
+                f"tensor '{name}' has shape {place.shape}; config.json says {shape}",
                 file=str(self.path),
                 remedy="Keep weights and config.json of the same model together",
             )
@@ -152,13 +152,13 @@ def read_shape(folder: Path) -> Shape:
         raise InputError(problem, file=str(path)) from None
     sizes = (shape.vocabulary, shape.hidden, shape.inner, shape.layers, shape.groups, shape.longest)
     if not (0 < shape.theta < math.inf and 0 <= shape.epsilon < math.inf):
-        raise InputError("rope_theta or rms_norm_eps is no number above 0", file=str(path))
+        raise InputError("rope_theta or rms_norm_eps is not a number above 0", file=str(path))
     odd = shape.heads % shape.groups or shape.head % 2 if shape.groups > 0 else True
     if shape.longest > LONGEST:
         problem = f"max_position_embeddings is {shape.longest}; up to {LONGEST} can be run"
         raise InputError(problem, file=str(path))
     if odd or min(*sizes, shape.head) < 1 or max(*sizes, shape.head) > _LARGEST_SIZE:
-        raise InputError("its sizes do not fit together", file=str(path))
+        raise InputError("its sizes are inconsistent", file=str(path))
     return shape
 
 
@@ -170,8 +170,8 @@ def _check_config(path: Path, config: dict[str, Any]) -> None:
     for wrong, what in (
         (kind != "LlamaForCausalLM", f"is a {kind}"),
         (activation != "silu", f"has the activation {activation}"),
-        (turning != "default", f"turns positions in the way '{turning}'"),
-        (rope.get("partial_rotary_factor", 1) != 1, "turns a part of each head only"),
+        (turning != "default", f"rotates positions by the method '{turning}'"),
+        (rope.get("partial_rotary_factor", 1) != 1, "rotates only a part of each head"),
         (bool(config.get("quantization_config")), "is quantized"),
     ):
         if wrong:
@@ -286,7 +286,7 @@ def check_all_used(tensors: TensorFile, used: set[str]) -> None:
         if name in used or name == "lm_head.weight" or name.endswith("inv_freq"):
             continue
         raise InputError(
-            f"tensor '{name}' has no place in a plain Llama decoder",
+            f"tensor '{name}' does not belong to a plain Llama decoder",
             file=str(tensors.path),
             remedy="Run the model with transformers:FOLDER, or serve it: openai:URL#NAME",
         )

@@ -38,23 +38,21 @@ class TrainOptions(OptionSet):
     """How long and how fast a model learns."""
 
     SECTION: ClassVar[str] = "Training"
-    epochs: int = option(3, "Times that all pairs are seen at most", least=1)
-    steps: int = option(0, "Updates in all, in place of epochs; 0: as the epochs say", least=0)
+    epochs: int = option(3, "Maximum number of epochs", least=1)
+    steps: int = option(0, "Total number of updates, instead of epochs; 0: use epochs", least=0)
     learning_rate: float = option(
         0.0,
-        "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5 (adapters 2e-4), or "
-        "with random weights 2e-3 (tiny 3e-3) and 100 updates of warm-up",
+        "Peak learning rate, decayed to 0 after the warm-up; 0: 5e-5 (adapters 2e-4), or with "
+        "random weights 2e-3 (tiny 3e-3) and 100 updates of warm-up",
         least=0,
     )
-    warmup: int = option(0, "Updates in which the rate rises to it", least=0)
-    evaluate_every: int = option(
-        0, "Updates between two looks at the validation loss; 0: after each epoch", least=0
-    )
+    warmup: int = option(0, "Warm-up updates", least=0)
+    evaluate_every: int = option(0, "Updates between validations; 0: after each epoch", least=0)
     patience: int = option(
         0,
-        "Stop after this many looks without a smaller validation loss, and keep the weights "
-        "that had it; 0: train to the end. Without a validation split, a tenth of the pairs is "
-        "held out for it",
+        "Early stopping: stop after this many validations without a lower loss and keep the best "
+        "weights; 0: train to the end. Without a validation split, a tenth of the pairs is held "
+        "out",
         least=0,
     )
 
@@ -123,13 +121,15 @@ def read_finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] |
     try:
         account = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
     except OSError:
-        raise OptionError(f"{folder} is not of this command: choose a new folder") from None
+        raise OptionError(f"{folder} was not made by this command: choose a new folder") from None
     account.check({"settings": dict, "updates": int, "loss": list, "validation": list})
     pairs = account.array("validation")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise account.error("validation", "holds something else than pairs of an update and a loss")
+        raise account.error(
+            "validation", "contains something other than pairs of an update and a loss"
+        )
     if not all(isinstance(loss, (int, float)) for loss in (*account.array("loss"), *chain(*pairs))):
-        raise account.error("loss", "or 'validation' holds something else than numbers")
+        raise account.error("loss", "or 'validation' contains something other than numbers")
     _refuse_other_settings(folder, account.values["settings"], settings)
     return dict(account.values)
 
@@ -145,7 +145,7 @@ def _refuse_other_settings(
     if different := [name for name in wanted if before.get(name) != wanted[name]]:
         differences = ", ".join(f"{n} {before.get(n)}, not {wanted[n]}" for n in different)
         raise OptionError(
-            f"{place} holds a training with other settings ({differences}): choose a new folder"
+            f"{place} contains a training with other settings ({differences}): choose a new folder"
         )
 
 
@@ -182,7 +182,7 @@ def _train(
             adam.load_state_dict(saved["adam"])
             rate.load_state_dict(saved["rate"])
             state, best = TrainingState(**saved["state"]), saved["best"]
-        reporter.say(f"{folder.name}: goes on after update {state.step:,} of {total:,}")
+        reporter.say(f"{folder.name}: resumes after update {state.step:,} of {total:,}")
 
     def save() -> None:
         content = {
@@ -284,22 +284,22 @@ def _update(
         if not full:
             break
         if state.parts >= len(rows) and _start_checkpointing(model):
-            reporter.say("out of memory: layers are computed twice (gradient checkpointing)")
+            reporter.say("out of memory: switching to gradient checkpointing")
             continue
         if state.parts >= len(rows):
             raise RoteError(
-                "one pair alone does not fit into memory: cut documents shorter, or take a smaller "
+                "a single pair does not fit into memory: truncate documents more, or use a smaller "
                 "model"
             )
         state.parts *= 2
-        reporter.say(f"out of memory: batches are read in {state.parts} parts from here on")
+        reporter.say(f"out of memory: splitting batches into {state.parts} parts from now on")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     torch.nn.utils.clip_grad_norm_(model.parameters(), _LARGEST_GRADIENT)
     value = float(total)
     if value != value:
         raise RoteError(
-            f"the loss of update {state.step + 1} is no number: take a smaller learning rate"
+            f"the loss of update {state.step + 1} is not a number: use a smaller learning rate"
         )
     adam.step()
     return value
@@ -316,7 +316,7 @@ def _checkpoint_errors(path: Path) -> Iterator[None]:
         raise InputError(
             f"the checkpoint cannot be read ({type(error).__name__})",
             file=str(path),
-            remedy="Remove it: the training starts anew",
+            remedy="Remove it: training then starts again",
         ) from None
 
 

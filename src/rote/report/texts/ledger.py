@@ -142,7 +142,7 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
         if "similarity" in row:
             sure.append(f"similarity {format_number(row['similarity'], '.2f')}")
         if "p" in row:
-            sure.append(f"in other words, by chance with p = {format_number(row['p'], '.2g')}")
+            sure.append(f"paraphrase, by chance with p = {format_number(row['p'], '.2g')}")
         if row.get("pass", 1) > 1:
             sure.append("after other words were cut")
         names = ("taken out", "kept")

@@ -45,7 +45,7 @@ def trace_summary(traced: Trace) -> list[str]:
     inside = sum(text.covered for text in traced.texts)
     holding = sum(1 for text in traced.texts if text.spans)
     share = f" ({inside / words:.2%})" if words else ""
-    coverage = f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}"
+    coverage = f"{inside:,} of them{share} are in a match, in {several(holding, 'text')}"
     if MEANING in traced.options.kinds:
         reworded = sum(text.reworded for text in traced.texts)
         more = f" ({reworded / words:.2%})" if words else ""

@@ -33,21 +33,21 @@ class BackendOptions(OptionSet):
     SECTION: ClassVar[str] = "How the corpus counts"
     SHARED: ClassVar[bool] = True
     count: Literal["occurrences", "documents"] = option(
-        "occurrences", "What is counted: every occurrence, or the documents that hold it"
+        "occurrences", "What to count: every occurrence, or the documents that contain it"
     )
     layer: str | None = option(
-        None, "Layer of rote's index: lower, or one of a tokenizer.json  [default: lower]"
+        None, "Layer of rote's index: lower, or that of a tokenizer.json  [default: lower]"
     )
     tokenizer: str | None = option(
         None,
         "Tokenizer of an infini-gram index: the path of its tokenizer.json, or ids: texts are "
-        "numbers of tokens",
+        "token ids",
         metavar="FILE",
     )
     api: str = option(
         "https://api.infini-gram.io/", "Address that answers for infini-gram:NAME", metavar="URL"
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", most=MOST_JOBS)
+    jobs: int = option(1, "Number of cores; results do not depend on it", most=MOST_JOBS)
 
 
 class Backend(Protocol):
@@ -110,8 +110,8 @@ def open_backend(
     if ":" in corpus:
         raise UnknownName("corpus", corpus, ("infini-gram:NAME",))
     raise OptionError(
-        f"{corpus} is no corpus that counts: give an index of rote (`rote index build`), a folder "
-        "of infini-gram (tokenized.0, table.0, ...), or infini-gram:NAME for its web service"
+        f"{corpus} is not a corpus to count in: give an index of rote (`rote index build`), a "
+        "folder of infini-gram (tokenized.0, table.0, ...), or infini-gram:NAME for its web service"
     )
 
 

@@ -60,9 +60,9 @@ class TokenIds:
         wrong = next((w for w in words_of if not (w.isascii() and w.isdigit())), None)
         if wrong is not None:
             raise InputError(
-                f"{wrong!r} is no number of a token",
-                remedy="With --tokenizer ids texts are numbers, separated by spaces; texts in "
-                "words need the tokenizer.json of the index",
+                f"{wrong!r} is not a token id",
+                remedy="With --tokenizer ids texts are token ids separated by spaces; other texts "
+                "need the tokenizer.json of the index",
             )
         return layer
 
@@ -82,8 +82,8 @@ def token_ids(tokenizer: str | None, corpus: str) -> TokenIds:
     """The tokenizer that was given; an index of numbers says nothing of its own."""
     if tokenizer is None:
         raise OptionError(
-            f"{corpus} holds numbers of tokens: --tokenizer names the tokenizer.json that made "
-            "them (or ids, if the texts are such numbers)"
+            f"{corpus} contains token ids: name the tokenizer.json that made them with --tokenizer "
+            "(or ids, if the texts are token ids)"
         )
     if tokenizer == IDS:
         return TokenIds(IDS, IDS)

@@ -77,7 +77,8 @@ class InfiniGramApi:
         for text in different:
             if any(operator in text for operator in _OPERATORS):
                 raise InputError(
-                    f"the service takes AND and OR for operators, and a text holds them: {text!r}",
+                    "the service treats AND and OR as operators, and a text contains them: "
+                    f"{text!r}",
                     remedy=_WITH_TOKENIZER,
                 )
         keys = [b"t" + text.encode("utf-8", "replace") for text in different]
@@ -143,7 +144,7 @@ class InfiniGramApi:
                 return answers
             known = f", {several(len(answers), 'answer')} from the cache" if answers else ""
             reporter.say(
-                f"{title}: {several(len(missing), 'request')} to {self.service.url}, at most "
+                f"{title}: {several(len(missing), 'request')} to {self.service.url}, up to "
                 f"{_CONNECTIONS} at a time{known}"
             )
             with reporter.stage(title, len(missing), "requests") as advance:

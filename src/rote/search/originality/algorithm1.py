@@ -116,7 +116,9 @@ class Algorithm1:
         """Judge every sentence of a text by these counts; a count of 1 needs a citation."""
         ends = text.sentence_ends
         if ends is None:
-            raise OptionError("fragments are parts of sentences, and the text's are unknown")
+            raise OptionError(
+                "fragments are parts of sentences, and the text has no sentence boundaries"
+            )
         ends = as_kernel_array(ends, np.int64)
         shared = self.index.shared(self.layer).strings
         known = {string: number for number, string in enumerate(shared)}

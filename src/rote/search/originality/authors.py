@@ -170,7 +170,7 @@ def read_author_names(source: Any) -> GivenNames:
                 file=file,
                 line=line,
                 field="name",
-                remedy='Mend the line, or leave it out; a name with a comma stands in "quotes"',
+                remedy='Fix the line, or remove it; put a name with a comma in "quotes"',
             )
     return authors
 
@@ -200,10 +200,10 @@ def _read_rows(source: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]
         if not set(_COLUMNS) <= set(reader.fieldnames or ()):
             begins = ",".join(reader.fieldnames or ())[:40]
             raise InputError(
-                f"a file of authors begins with the line 'name,author', not '{begins}'",
+                f"a file of authors must begin with the line 'name,author', not '{begins}'",
                 file=file,
                 line=1,
-                remedy="Each further line has a name and whom it stands for",
+                remedy="Each further line has a name and its author",
             )
         for row in reader:
             yield reader.line_num, row

@@ -112,7 +112,7 @@ class GroundTruth:
         ends = text.sentence_ends
         if ends is None:
             raise OptionError(
-                "fragments are parts of sentences, and the text's sentences are unknown"
+                "fragments are parts of sentences, and the text has no sentence boundaries"
             )
         # For each item how many there are to its sentence's end.
         lengths = np.diff(ends, prepend=0)

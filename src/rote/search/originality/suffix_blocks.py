@@ -89,9 +89,7 @@ class SourcedSegment:
             )
         last = segment.positions_of(layer).sentence_last
         if last is None:
-            raise OptionError(
-                "this index does not know where sentences end: it was made without them"
-            )
+            raise OptionError("this index has no sentence boundaries: it was built without them")
         self.sentence_last = last
         self._shared_by_place: Int32s = np.empty(0, np.int32)
         self._work = 0

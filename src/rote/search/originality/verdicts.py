@@ -164,16 +164,14 @@ def remarks(ground: GroundTruth, rule: Rule, relax: int, corpus_name: str) -> li
     """What is to be known of a ground truth before its verdicts are read."""
     sources, lines = ground.sources.count, list[str]()
     if not ground.index.items_held(ground.layer):
-        return [f"{corpus_name} is empty: every fragment is original"]
+        return [f"{corpus_name} is empty, so every fragment is original"]
     if sources <= relax:
         lines.append(
-            f"{corpus_name} has {several(sources, 'source')}: whatever it holds needs a "
-            "citation, nothing is common property"
+            f"{corpus_name} has {several(sources, 'source')}: whatever occurs in it needs a "
+            "citation; nothing is common property"
         )
     if rule == "words":
-        lines.append(
-            f"{corpus_name} has no tags: word lists say which words no fragment begins or ends with"
-        )
+        lines.append(f"{corpus_name} has no tags: word lists decide where fragments begin and end")
     return lines
 
 

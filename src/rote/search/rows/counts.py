@@ -214,7 +214,7 @@ def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
         ]
         listed_values = "; ".join(filter(None, values_by_field))
         raise OptionError(
-            f"no document of the index fulfils {' and '.join(where)}: {listed_values}"
+            f"no document of the index matches {' and '.join(where)}: {listed_values}"
         )
     return selected
 

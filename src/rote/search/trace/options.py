@@ -25,7 +25,7 @@ class TraceOptions:
     kinds: tuple[str, ...] = option(
         (),
         "Kinds of match: verbatim, lemma (same words in any form), gapped (near-verbatim: words "
-        "added, left out or exchanged); all that the index has the layers for, if not given; and "
+        "added, left out or exchanged); default: all that the index has the layers for; and "
         "meaning (sentences that say the same, by an index with the layer meaning)",
         common=True,
     )
@@ -38,33 +38,34 @@ class TraceOptions:
     )
     min_bits: float = option(
         24.0,
-        "How unlikely a match is at least, in bits: 1 means that words in random order would "
-        "give half of such a match in the whole index, 2 a quarter",
+        "Minimum surprisal of a match, in bits: at 1, words in random order would give half a "
+        "match in the whole index, at 2 a quarter",
     )
     gap: int = option(
         6,
-        "Most words in a row that a gapped match may have added, left out or exchanged",
+        "Maximum gap of a gapped match: consecutive words added, left out or exchanged",
         most=MOST_GAP,
     )
     seed_words: int = option(
-        4, "Words in a row that a gapped match shares with a document at least", most=LONGEST_NGRAM
+        4,
+        "Seed length of a gapped match: consecutive words shared with a document",
+        most=LONGEST_NGRAM,
     )
-    seed_count: int = option(100, "How often some such words in a row occur in the index, at most")
+    seed_count: int = option(100, "Maximum frequency of a seed in the index")
     chance: float = option(
         0.01,
-        "How probable a match of meaning may be at most in a text of its length that has nothing "
-        "to do with the index",
+        "Maximum probability of a match of meaning by chance (in an unrelated text of its length)",
         above=0,
         most=0.2,
     )
     sort: Literal["longest", "unlikely"] = option(
         "longest", "Which matches come first", common=True
     )
-    limit: int = option(100, "Matches that are listed with their sources; 0: all", common=True)
+    limit: int = option(100, "Number of matches to list with sources; 0: all", common=True)
     places: int = option(
-        3, "Places that are shown of a match, in as many documents as possible", most=1_000
+        3, "Number of positions to show per match, in as many documents as possible", most=1_000
     )
-    context: int = option(80, "Characters shown on either side of a place", most=100_000)
+    context: int = option(80, "Characters of context on either side of a match", most=100_000)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -128,7 +128,7 @@ def _read_results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) 
                 remedy="Give files that measures wrote as JSON, or what they returned",
             )
     if not results:
-        raise InputError("there are no results", remedy="Give some, or files that hold some")
+        raise InputError("there are no results", remedy="Give some, or files that contain some")
     return results
 
 

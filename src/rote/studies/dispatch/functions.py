@@ -288,7 +288,7 @@ def _translate(error: RoteError, hints: Mapping[str, str]) -> None:
 def to_python(text: str, hints: Mapping[str, str] | None = None) -> str:
     """Flags as keywords, calls of `rote` as those of functions; `hints` are types by keyword.
 
-    >>> in_python("--on-error skip leaves such records out; `rote index merge IDX` joins them")
+    >>> in_python("--on-error skip leaves out such records; `rote index merge IDX` joins them")
     "on_error='skip' leaves such records out; `rote.index_merge('IDX')` joins them"
     """
     known = hints or {}

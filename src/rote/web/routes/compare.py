@@ -191,10 +191,10 @@ class CompareQuestion(ApiQuestion):
     options: dict[str, dict[str, Any]] = Field(
         default={}, description="Options of single measures: measure -> name -> value"
     )
-    again: bool = Field(default=False, description="Compute even if the same was done before")
+    again: bool = Field(default=False, description="Compute even if a result exists")
 
 
-@router.post("/api/compare", tags=["compare"], summary="Measure files; gives the job that does it")
+@router.post("/api/compare", tags=["compare"], summary="Measure files; returns the job")
 def start_comparison(request: Request, question: CompareQuestion) -> dict[str, Any]:
     places = {"corpus": question.corpus, "train": question.train}
     form = CompareForm.of(

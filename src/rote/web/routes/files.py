@@ -127,7 +127,7 @@ def _require_texts(corpus: Corpus, path: Path) -> Iterable[Document]:
         has_text = True
         yield document
     if not has_text:
-        raise InputError("the file holds no text that can be read", file=path.name)
+        raise InputError("the file contains no readable text", file=path.name)
 
 
 def _text_record(document: Document, source: str) -> Mapping[str, Any]:

@@ -60,7 +60,7 @@ async def delete_page(request: Request) -> Response:
     ids = [value for value in form.getlist("id") if isinstance(value, str)]
     history = app_state(request).history
     if not ids:
-        raise OptionError("no result is chosen: tick those that should go")
+        raise OptionError("no result is chosen: tick those to delete")
     if form.get("sure") == "yes":
         await run_in_threadpool(history.delete, ids)
         return RedirectResponse("/history", 303)
@@ -126,9 +126,9 @@ def delete_result(request: Request, id: str) -> dict[str, int]:
 def _compare_entries(request: Request, ids: list[str]) -> dict[str, Any]:
     chosen = list(dict.fromkeys(ids))
     if len(chosen) < 2:
-        raise OptionError("choose at least two results to put side by side")
+        raise OptionError("choose at least two results to compare side by side")
     if (most := len(_LETTERS)) < len(chosen):
-        raise OptionError(f"choose at most {most} results: more cannot be read side by side")
+        raise OptionError(f"choose at most {most} results to compare side by side")
     history = app_state(request).history
     return {
         "entries": [history.get(id) for id in chosen],

@@ -175,7 +175,7 @@ class IndexQuestion(ApiQuestion):
     name: str = Field(default="", description="Name of a new index")
     into: str = Field(default="", description="Or: an index that was built here, to extend it")
     layers: list[str] = Field(default=["lower", "pos"], description=", ".join(INDEX_LAYERS))
-    author: str = Field(default="author", description="Field that names a text's author")
+    author: str = Field(default="author", description="Field with a text's author")
     skip: bool = Field(
         default=False, description="Leave out bad records, and ids that the index has already"
     )
@@ -209,9 +209,7 @@ async def delete_index_page(request: Request) -> Response:
     return RedirectResponse("/indexes", 303)
 
 
-@router.post(
-    "/api/indexes", tags=["indexes"], summary="Build or extend an index; gives the job that does it"
-)
+@router.post("/api/indexes", tags=["indexes"], summary="Build or extend an index; returns the job")
 def build_index_job(request: Request, question: IndexQuestion) -> dict[str, Any]:
     files, layers = tuple(question.files), tuple(question.layers)
     author = question.author or "author"

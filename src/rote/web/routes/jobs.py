@@ -44,10 +44,10 @@ class RunQuestion(ApiQuestion):
     """What goes in, and options."""
 
     inputs: list[str] = Field(
-        min_length=1, description="Keys of files or of an index, or ids of kept results"
+        min_length=1, description="Keys of files or of an index, or ids of stored results"
     )
     options: dict[str, Any] = Field(default={}, description="By name, as /api/run lists them")
-    again: bool = Field(default=False, description="Compute even if the same was done before")
+    again: bool = Field(default=False, description="Compute even if a result exists")
 
 
 @router.get("/run", include_in_schema=False)
@@ -95,7 +95,7 @@ def list_records() -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/api/run/{name}", tags=["run"], summary="Run a command; gives the job that does it")
+@router.post("/api/run/{name}", tags=["run"], summary="Run a command; returns the job")
 def start_run(request: Request, name: str, question: RunQuestion) -> dict[str, Any]:
     form = RunForm.of(name, question.inputs, question.options)
     return app_state(request).jobs.ask(form, again=question.again).to_dict()

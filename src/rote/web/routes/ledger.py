@@ -74,7 +74,7 @@ async def ledger_page(
 
 @router.get(
     "/api/ledger/{key}",
-    summary="What was taken out of a corpus, or found in it",
+    summary="What was removed from a corpus, or found in it",
     openapi_extra={"x-fields": "further parameters are fields of this ledger"},
 )
 async def ledger_rows(
@@ -99,7 +99,7 @@ async def ledger_rows(
 def _read_ledger(folder: Path) -> tuple[str, Rows]:
     record = find_ledger(folder)
     if record is None:
-        raise InputError("the folder holds no ledger any more", file=str(folder))
+        raise InputError("the folder no longer contains a ledger", file=str(folder))
     about = (folder / record.ledger).stat()
     return record.title, _read_rows(folder, record.ledger, about.st_mtime_ns)
 

@@ -164,7 +164,7 @@ class TemplateRow(BaseModel):
     count: int
     texts: int
     counts: dict[str, int] = Field(description="How often it occurs in each source")
-    share: float | None = Field(description="Share of the source's texts that hold it")
+    share: float | None = Field(description="Share of the source's texts that contain it")
     z: float | None = Field(description="Log-odds by their standard error; the order of rows")
     log_odds: float | None
     p_corrected: float | None
@@ -204,7 +204,7 @@ class IndexTemplate(BaseModel):
     template: str
     count: int
     documents: int | None
-    share: float | None = Field(description="Share of the index's documents that hold it")
+    share: float | None = Field(description="Share of the index's documents that contain it")
     per_million: float
     example: str | None
 
@@ -315,9 +315,9 @@ async def get_templates(request: Request, question: Annotated[TemplatesQuery, Qu
     def work() -> dict[str, Any]:
         job = app_state(request).jobs.same(form)
         if job is None:
-            raise OptionError("no result yet: start the work with POST /api/templates")
+            raise OptionError("no result yet: start the job with POST /api/templates")
         if not job.result:
-            raise OptionError(f"the work is under way: ask again when /api{job.address} is done")
+            raise OptionError(f"the job is running: ask again when /api{job.address} is done")
         result = _stored_result(request, job.result.rpartition("/")[2])
         return {
             "signature": str(result.signature),
@@ -331,7 +331,7 @@ async def get_templates(request: Request, question: Annotated[TemplatesQuery, Qu
 
 @router.post(
     "/api/templates",
-    summary="Measure the templates of files; gives the job that does it",
+    summary="Measure the templates of files; returns the job",
     status_code=202,
 )
 async def templates_job(request: Request, question: TemplatesQuestion) -> Response:

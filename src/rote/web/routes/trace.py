@@ -246,7 +246,7 @@ class TraceQuestion(ApiQuestion):
 class TraceAnswer(IndexState):
     """What was found in a text."""
 
-    id: str = Field(description="The text is kept under this id: /trace/ID, /api/trace/ID")
+    id: str = Field(description="The text is stored under this id: /trace/ID, /api/trace/ID")
     settings: dict[str, Any]
     words_in_text: int
     covered: int = Field(description="Words that lie in a verbatim, lemma or gapped match")
@@ -378,7 +378,7 @@ async def trace_saved(request: Request, identity: str, index: str) -> Response:
 
 @router.post(
     "/api/trace",
-    summary="Hold a text against an index: fragments, verdicts, matches and their sources",
+    summary="Compare a text with an index: fragments, verdicts, matches and their sources",
     response_model=TraceAnswer,
 )
 async def trace_text(request: Request, question: Annotated[TraceQuestion, Body()]) -> Response:
@@ -467,7 +467,7 @@ def _check_limits(options: TraceOptions) -> TraceOptions:
     for name, most in _LIMITS.items():
         value = getattr(options, name)
         if value > most or (name == "limit" and value == 0):
-            raise OptionError(f"{name} is at most {most:,} here, and {value:,} was asked for")
+            raise OptionError(f"{name} is at most {most:,} here, not {value:,}")
     return options
 
 

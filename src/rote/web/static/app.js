@@ -109,7 +109,7 @@ function follow(box) {
       close();
       if (job.state === "interrupted") {
         // Nobody is there to answer a reload.
-        box.querySelector("[data-stage]").textContent = "The app was ended. Start it again, then reload this page.";
+        box.querySelector("[data-stage]").textContent = "The app has stopped. Start it again, then reload this page.";
         return;
       }
       if (own && job.state === "done" && job.result) location.replace(job.result); else location.reload();
