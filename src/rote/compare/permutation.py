@@ -87,9 +87,9 @@ class PermutedTest:
             return self
         further = self.more(range(len(self.permuted), count))
         permuted = np.concatenate((self.permuted + self.middle, further))
-        kept: dict[str, Any] = {"unit": self.unit, "headline": self.headline, "more": self.more}
+        rest: dict[str, Any] = {"unit": self.unit, "headline": self.headline, "more": self.more}
         observed = self.observed + self.middle
-        return self.of(self.source, observed, permuted, self.ways, self.widening, **kept)
+        return self.of(self.source, observed, permuted, self.ways, self.widening, **rest)
 
     @property
     def p(self) -> float:

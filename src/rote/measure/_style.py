@@ -633,8 +633,8 @@ def _phrases(t: StyleTokens) -> dict[str, Flags]:
     adjective = t.pos("ADJ")
     unhyphened = adjective & ~_hyphened(t)
     comma = t.its("word", "comma", lambda word: word == ",")
-    joined = ("NOUN", "VERB", "ADJ", "ADV")
-    pairs = [t.at(1, t.pos(kind)) & t.at(-1, t.pos(kind)) for kind in joined]
+    kinds = ("NOUN", "VERB", "ADJ", "ADV")
+    pairs = [t.at(1, t.pos(kind)) & t.at(-1, t.pos(kind)) for kind in kinds]
     attributive = t.at(1, t.pos("NOUN ADJ")) | (t.at(1, comma) & t.at(2, adjective))
     linked = t.at(-1, t.pos("VERB AUX") & t.any_of("lemma", _LINKING))
     stranded, preposition = _prepositions(t)

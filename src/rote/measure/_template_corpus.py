@@ -403,9 +403,9 @@ def _shares(counts: _FoundGrams, level: float) -> dict[str, Any]:
 def _test(templates: _FoundGrams, others: _FoundGrams) -> dict[str, Any]:
     ours, theirs = templates.ranks, others.ranks
     u, p = mann_whitney(ours, theirs)
-    middle, other = (float(np.median(r)) if len(r) else math.nan for r in (ours, theirs))
+    median, median_others = (float(np.median(r)) if len(r) else math.nan for r in (ours, theirs))
     counts = {"n_grams": len(ours), "others": len(theirs)}
-    return {**counts, "median": middle, "median_others": other, "u": u, "p": p}
+    return {**counts, "median": median, "median_others": median_others, "u": u, "p": p}
 
 
 def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> Table:
@@ -531,8 +531,8 @@ def _bits(
     """For each kind and text the bits per token of every stretch."""
     kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
     spans = [(s, span) for kind in kinds for s in stretches for span in s.by_kind[kind]]
-    whole = [stretch.text for stretch in stretches]
-    texts = whole if in_text else [stretch.text[a:b] for stretch, (a, b) in spans]
+    full_texts = [stretch.text for stretch in stretches]
+    texts = full_texts if in_text else [stretch.text[a:b] for stretch, (a, b) in spans]
     questions = [Continuation("", text) for text in texts]
     scored = score_all(model, questions, comparison.reporter, title=f"templates: {name}")
     if in_text:

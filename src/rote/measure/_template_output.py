@@ -58,9 +58,9 @@ def _matrix(rows: Rows, result: Result) -> Rows:
     shares = {}
     for row in rows:
         shares[row["source"], row["other"]] = shares[row["other"], row["source"]] = row["jaccard"]
-    shown = {name for pair in shares for name in pair}.intersection(result.by_source)
+    listed = {name for pair in shares for name in pair}.intersection(result.by_source)
     in_order = (result.reference, *result.by_source)
-    sources = [name for name in dict.fromkeys(in_order) if name in shown]
+    sources = [name for name in dict.fromkeys(in_order) if name in listed]
     return [
         {
             "number": str(place),

@@ -197,8 +197,8 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    whole = sample.layer(Need(options.layer, spans=True))
-    parts = reference_corpus.split_parts(whole, sample.text())
+    items = sample.layer(Need(options.layer, spans=True))
+    parts = reference_corpus.split_parts(items, sample.text())
     layer, count = parts.layer, len(sample)
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.corpus:

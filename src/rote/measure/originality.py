@@ -355,8 +355,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
             ]
             new = [_fragment_mark(row, span, "original", ()) for span in row["original_fragments"]]
             text, sentence = texts.of(row), encodable(row["text"])
-            whole = Evidence("originality", source, row["id"], sentence, tuple(cited or new))
-            excerpt = cut_evidence(whole)
+            uncut = Evidence("originality", source, row["id"], sentence, tuple(cited or new))
+            excerpt = cut_evidence(uncut)
             yield replace(excerpt, cut=excerpt.cut or text is None or len(text) > len(row["text"]))
 
 

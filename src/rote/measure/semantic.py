@@ -616,11 +616,11 @@ def vendi_without(vectors: Vectors, texts: Integers) -> Floats:
     counts = np.diff(np.append(firsts, len(texts)))
     scores = np.empty(len(firsts))
     for some, rows in _groups_of_equal_counts(firsts, counts):
-        seen = vectors[rows].astype(np.float64) @ directions if scaled is None else scaled[rows]
-        lengths = np.einsum("tvd,tvd->t", seen, seen)
+        turned = vectors[rows].astype(np.float64) @ directions if scaled is None else scaled[rows]
+        lengths = np.einsum("tvd,tvd->t", turned, turned)
         change = np.zeros(len(some))
         for shift in _SHIFTS:
-            reduced = np.eye(rows.shape[1]) - (seen / (values + shift)) @ seen.swapaxes(1, 2)
+            reduced = np.eye(rows.shape[1]) - (turned / (values + shift)) @ turned.swapaxes(1, 2)
             change += shift * (lengths / (1 + shift) + np.linalg.slogdet(reduced)[1])
         rest = total - lengths if rows.shape[1] < len(texts) else np.full(len(some), np.nan)
         scores[some] = rest * np.exp((lengths + change - entropy) / rest)

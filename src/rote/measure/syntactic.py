@@ -269,12 +269,12 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     sums = rows.sums
     counts = sums.counts[take].astype(np.float64)
     square, products = sums.square(take), sums.products(take)
-    held = counts[counts > 0]
+    known = counts[counts > 0]
     words = rows.words[take][counts > 0]
     errors = {
         "wl": clustered_error(square, products, sums.squares[take], counts),
         "wl_matched": rows.equal_lengths.error(take),
-        "sentence_length": left_out_error(shares(words.sum() - words, held.sum() - held)),
+        "sentence_length": left_out_error(shares(words.sum() - words, known.sum() - known)),
     }
     if rows.edits is not None:
         block = _block(rows.edits, take)

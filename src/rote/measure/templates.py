@@ -202,8 +202,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         places = {text: _find_templates(ids, known) for text, ids in items.items()}
         for text in _select_texts(places, layer, known.shape[1], texts):
             marks = _template_marks(layer, text, places[text], templates)
-            whole = Evidence("templates", source, texts.ids[text], texts.read(text), marks)
-            yield cut_evidence(whole)
+            uncut = Evidence("templates", source, texts.ids[text], texts.read(text), marks)
+            yield cut_evidence(uncut)
 
 
 def _find_templates(ids: NDArray[np.int32], known: NDArray[np.int64]) -> list[TemplatePlace]:
@@ -479,9 +479,9 @@ def _overlap(chosen: Mapping[str, Chosen]) -> list[Row]:
     """How far sources share templates; nan where neither has any."""
     sets = {source: set(numbers.tolist()) for source, numbers in chosen.items()}
     table: list[Row] = []
-    for source, other in permutations(sets, 2):
-        shared, every = len(sets[source] & sets[other]), len(sets[source] | sets[other])
-        row = {"source": source, "other": other, "shared": shared}
+    for source, second in permutations(sets, 2):
+        shared, every = len(sets[source] & sets[second]), len(sets[source] | sets[second])
+        row = {"source": source, "other": second, "shared": shared}
         table.append({**row, "jaccard": shared / every if every else float("nan")})
     return table
 

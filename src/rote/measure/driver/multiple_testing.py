@@ -195,11 +195,11 @@ def _fill_rows(
 
 def _join_facets(families: Sequence[_Family]) -> list[_Family]:
     """Verdicts and details of a facet as one."""
-    joined: dict[str, _Family] = {}
+    by_facet: dict[str, _Family] = {}
     for family in families:
-        before = joined[family.facet].members if family.facet in joined else ()
-        joined[family.facet] = replace(family, members=[*before, *family.members])
-    return list(joined.values())
+        before = by_facet[family.facet].members if family.facet in by_facet else ()
+        by_facet[family.facet] = replace(family, members=[*before, *family.members])
+    return list(by_facet.values())
 
 
 def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]:

@@ -282,8 +282,8 @@ class _MeasureRun:
             "equivalent": common.equivalent,
         }
         settings = {name: value for name, value in known.items() if value or name == "seed"}
-        own = {"measure": self.metric.name, **option_settings(self.options)}
-        return Signature.of({**own, **settings})
+        of_measure = {"measure": self.metric.name, **option_settings(self.options)}
+        return Signature.of({**of_measure, **settings})
 
     # Intervals
 
