@@ -580,7 +580,7 @@ def test_flags_say_how_every_input_is_read(world: World) -> None:
     assert "no record matches split=dev" in refused
     assert "--train-read where=FIELD=VALUE" in refused
     refused = told("overlap", world.texts, "--train", world.index, "--train-read", "text-field=a")
-    assert "--train-read says how texts are read" in refused
+    assert "--train-read is for reading texts, but " in refused
 
 
 def test_at_the_shell_a_name_is_never_a_text(world: World, tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_a_lock_that_is_somebodys_file_is_left_alone(
     folder.mkdir()
     link(mine, folder / LOCK)
     with (
-        pytest.raises(OptionError, match=r"lock is (a link to|not the lock)"),
+        pytest.raises(OptionError, match=r"lock is (a link to|not a rote lock file)"),
         locked(folder, "me"),
     ):
         pass

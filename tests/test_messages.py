@@ -51,6 +51,7 @@ NEVER_ONE = {
     "measure/driver/resampling.py": {"values"},
     "measure/_tree_histograms.py": {"nodes"},
     "measure/contamination.py": {"short", "sizes[0]"},
+    "measure/homogenization.py": {"most"},
     "measure/lexical.py": {"s['draws']"},
     "measure/originality.py": {"most"},
     "measure/overlap.py": {"draws", "format_number(at_source.values[name], '.2f')"},  # a ratio
@@ -65,8 +66,9 @@ NEVER_ONE = {
     "models/windows.py": {"longest"},
     "report/wording.py": {"counts[-1]"},
     "report/methods.py": {"number", "int(settings['sample'])"},
+    "report/builder.py": {"len(names)"},
     "report/sections.py": {"sources"},
-    "report/texts/ledger.py": {"format_number(row['bits'], '.0f')"},
+    "report/texts/ledger.py": {"bits"},
     "report/texts/trace.py": {"format_number(span.bits, '.0f')"},
     "studies/_memorization_extraction.py": {"row['tries']", "prefix + suffix"},
     "studies/_factors.py": {"'two' if numeric else 'all'"},
@@ -74,14 +76,17 @@ NEVER_ONE = {
     "studies/_repetition.py": {"training.steps"},
     "studies/_source_table.py": {"format_number(most, '.1f')", "max(sizes)", "rest"},
     "studies/correlate.py": {
+        "correlation.MAX_EXACT",
+        "correlation.MIN_SOURCES",
         "rows[0]['sources']",
         "len(shared)",
         "max((pair.sources for pair in tested))",
         "len(tested)",
     },
+    "studies/factors.py": {"_factors.WIDE"},
     "studies/decontaminate.py": {"settings['min_words']"},
     "studies/generate.py": {"same", "settings", "models", "plan.samples"},
-    "web/routes/history.py": {"len(_LETTERS)"},
+    "web/routes/history.py": {"most"},
     "web/files.py": {"len(text)", "len(document.text)"},
 }
 """By file, numbers that are larger where the message is made, and what is no number."""

@@ -387,9 +387,9 @@ def test_given_takes_the_layers_of_a_treebank(tmp_path: Path) -> None:
     assert found.trees["dep-bfs"].items(0) == ["root", "punct", "root", "punct"]
     assert found.word.sentence_ends is not None
     assert found.word.sentence_ends.tolist() == [2, 4, 6]
-    with pytest.raises(InputError, match="'a' came without entities"):
+    with pytest.raises(InputError, match="'a' has no entities"):
         get("given")(held, ["entity"])
-    with pytest.raises(InputError, match="'a' came without constituency trees"):
+    with pytest.raises(InputError, match="'a' has no constituency trees"):
         get("given")(held, ["constituents-bfs"])
 
 
@@ -405,12 +405,12 @@ def test_given_takes_constituents_with_or_without_functions(tmp_path: Path) -> N
     )
     full = get("given:functions")(held, ["constituents-bfs"])
     assert full.trees["constituents-bfs"].items(0)[1] == "NP-SBJ"
-    with pytest.raises(InputError, match="'a' came without dependencies"):
+    with pytest.raises(InputError, match="'a' has no dependencies"):
         get("given")(held, ["dep"])
 
 
 def test_given_refuses_plain_documents() -> None:
-    with pytest.raises(InputError, match="'0' came without annotation"):
+    with pytest.raises(InputError, match="'0' has no annotation"):
         get("given")(documents(["plain"]), ["pos"])
     with pytest.raises(UnknownName, match="functions"):
         get("given:function")

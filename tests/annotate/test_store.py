@@ -209,7 +209,7 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
         (
             "files",
             lambda held: [held[0], f"./{held[0]}"],
-            r"field 'files\[\d\]': is .* no name of a",
+            r"field 'files\[\d\]': is .* not the name of a piece",
         ),
         (
             "layers",

@@ -164,5 +164,5 @@ def test_dependency_labels_agree_with_a_queue(sentences: list[list[int]]) -> Non
 
 
 def test_a_circle_is_refused() -> None:
-    with pytest.raises(ValueError, match="circle"):
+    with pytest.raises(ValueError, match="the heads form a cycle"):
         breadth_first(np.array([1, 0, -1], np.int32), np.zeros(3, np.int64))

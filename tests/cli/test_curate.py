@@ -33,7 +33,7 @@ def test_limit_counts_the_references_of_pairs_without_another_text(tmp_path: Pat
 def test_limit_refuses_what_it_cannot_do(train: str, tmp_path: Path) -> None:
     for flags, reason in (
         (["--max", "0"], "--max must be at least 1"),
-        (["--sizes", "9"], "asks for 9 texts, and the input has 3"),
+        (["--sizes", "9"], "--sizes needs 9 texts, but the input has 3"),
         (["-o", str(tmp_path)], "overwrite the input"),
     ):
         failed = invoke("limit", train, "-o", str(tmp_path / "new"), *flags)

@@ -58,7 +58,7 @@ def test_an_index_continues_the_beginnings_of_texts(tmp_path: Path) -> None:
 def test_contradictions_are_refused_first(fake: str, tmp_path: Path) -> None:
     out = str(tmp_path / "o.jsonl")
     for flags, reason in (
-        (["start", "-o", out], "which model"),
+        (["start", "-o", out], "no model: name one or more with --model"),
         (["start", "--model", fake, "--top-k", "3", "-o", out], "temperature 0 does not sample"),
         (["set:none", "--model", fake, "-o", out], "unknown set of prompts"),
         (["start", "--model", "nobody:x", "-o", out], "unknown model backend"),

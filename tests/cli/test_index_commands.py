@@ -271,7 +271,7 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["search", "IDX", "a", "--show", "upos"], "rote index add-layer IDX upos"),
         (["search", "IDX", "a", "--limit", "-1"], "at least 0"),
         (["top", "IDX", "--layer", "upos"], "rote index add-layer IDX upos"),
-        (["top", "IDX", "-n", "0"], "at least one"),
+        (["top", "IDX", "-n", "0"], "must both be at least 1"),
         (["index", "add-layer", "IDX", "lemm"], "did you mean 'lemma'?"),
         (["index", "remove", "IDX", "hil"], "no document with the id 'hil': nothing was removed"),
         (["index", "remove", "IDX"], "the ids of the documents"),

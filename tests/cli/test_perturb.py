@@ -116,7 +116,8 @@ def test_a_note_says_what_is_known_of_the_meaning(files: dict[str, str]) -> None
         asked = (files["words"], "--variant", variant, "--json")
         [note] = [n for n in json.loads(done(*asked))["notes"] if "meaning" in n]
         assert note.startswith("no judge checked whether")
-        assert ("read by hand" in note) == (read is not None)
+        assert "use --judge to ask a model" in note
+        assert ("checked by hand" in note) == (read is not None)
         assert read is None or read in note
 
 

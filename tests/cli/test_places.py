@@ -176,7 +176,9 @@ def test_what_is_no_input_is_written_over_and_new_files_may_stand_beside_inputs(
 def test_two_outputs_do_not_share_a_file(tmp_path: Path) -> None:
     path = str(tmp_path / "t.json")
     found = invoke("lexical", "gone", "-o", path, "--figure", path)
-    assert "is the target of both" in str(found.exception)
+    assert "t.json is the target of both -o and --figure: choose different files" in str(
+        found.exception
+    )
 
 
 @pytest.mark.parametrize("name", commands())

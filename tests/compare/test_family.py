@@ -150,7 +150,9 @@ def test_a_value_that_few_texts_hold_has_few_differences_and_may_not_be_tested()
         ]
     )
     assert [row["tested"] for row in result.comparisons] == [False, True]
-    assert any("human: few: too few texts hold what is counted" in note for note in result.notes)
+    assert any(
+        "human: few: what is counted occurs in too few texts" in note for note in result.notes
+    )
 
 
 def _compared(*values: str) -> Result:

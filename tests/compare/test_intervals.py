@@ -386,4 +386,4 @@ def test_a_source_with_several_texts_of_a_prompt_has_intervals_over_prompts() ->
     assert width(single) == pytest.approx(width(once) / math.sqrt(2), rel=0.05)
     found = rote.lexical(twice, matched=False).interval
     assert found is not None
-    assert "of whole doc_ids where a source has several texts of one" in found.method
+    assert "drawn as whole doc_ids where a source has several texts of one" in found.method

@@ -202,7 +202,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
         MixedModel(np.ones(len(values)), design, {"prompt": prompts})
     with pytest.raises(NoFit, match="too few texts"):
         MixedModel(values, np.column_stack((design, design[:, 0])), {"prompt": prompts})
-    with pytest.raises(NoFit, match="nothing is left"):
+    with pytest.raises(NoFit, match="no residual variance is left"):
         MixedModel(np.array(prompts) * 1.7, np.ones((len(values), 1)), {"prompt": prompts})
 
 

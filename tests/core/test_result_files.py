@@ -79,7 +79,7 @@ def test_notes_interval_and_reference_may_be_missing(tmp_path: Path) -> None:
         ("  \n", "is empty"),
         ('{"schema": 1,\n oops}', "line 2: is not JSON"),
         ("[]", "is not a result: it contains a list, not an object"),
-        ("3", "is no result: it holds a number"),
+        ("3", "is not a result: it contains a number, not an object"),
         ({}, "has no 'schema'"),
         ({"schema": 2}, "has schema 2, but this version of rote reads schema 1"),
         ({"schema": 1}, "field 'measure': is missing"),

@@ -85,7 +85,7 @@ def test_any_other_test_gives_context_options_and_answer(tmp_path: Path) -> None
     assert item.instances()[1] == "The sky is red."
     assert one(tmp_path, **record, answer=2).answer == 2
     for wrong in (3, -1, "green", True, "1.5"):
-        with pytest.raises(InputError, match=r"line 1: the field 'answer' holds"):
+        with pytest.raises(InputError, match=r"line 1: the field 'answer' contains"):
             one(tmp_path, **record, answer=wrong)
     with pytest.raises(InputError, match="'options' is not a list of texts"):
         one(tmp_path, context="x", options="blue")

@@ -90,7 +90,7 @@ def test_a_folder_is_read_in_order_and_says_what_it_left_out(write, tmp_path):
         write(f"f/{name}", gzip.compress(data) if name.endswith("gz") else data)
     corpus = open_corpus(tmp_path / "f")
     assert [d.id for d in corpus] == ["z:1", "b:1"]
-    assert "2 hidden files were left out, or of unknown suffix" in corpus.guesses[0]
+    assert "2 files were left out: hidden, or with an unknown suffix" in corpus.guesses[0]
     assert len(corpus.guesses) == 2
     assert "z.jsonl.gz and " in corpus.guesses[1]
 

@@ -40,7 +40,7 @@ def test_a_file_that_is_cut_gives_what_stands_before_the_cut(write, end, suffix)
     path = write(f"a.{suffix}{end}", whole[: len(whole) // 2])
     error = complaint(path)
     assert error.file == str(path)
-    assert "the file is cut short" in str(error)
+    assert "the file is truncated" in str(error)
     assert "--on-error skip" in str(error)
     texts, problems = skipped(path)
     assert len(problems) == 1
@@ -54,8 +54,8 @@ def test_a_name_that_lies_about_compression(write, end, kind):
     path = write(f"a.jsonl{end}", '{"text": "one"}\n' * 5)
     error = complaint(path)
     assert error.file == str(path)
-    assert f"this is not a {kind} file" in str(error)
-    assert "Rename it" in str(error)
+    assert f"the file is not {kind}-compressed" in str(error)
+    assert "Give it the right suffix" in str(error)
     assert skipped(path)[0] == []
 
 

@@ -175,7 +175,7 @@ def test_what_was_made_is_left_alone_and_other_things_are_refused(tmp_path: Path
     with pytest.raises(OptionError, match="other settings"):
         made(path, tmp_path / "out", DedupOptions(length=30, shingle=3))
     path.write_text(path.read_text() + json.dumps({"id": "new", "text": "one more"}) + "\n")
-    with pytest.raises(OptionError, match="of other texts"):
+    with pytest.raises(OptionError, match="was made from other texts"):
         made(path, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
 

@@ -457,7 +457,7 @@ def test_the_same_run_again_writes_nothing_and_any_other_is_refused(tmp_path: Pa
     with pytest.raises(OptionError, match=r"other settings \(max \[2\], not \[3\]\)"):
         limit(open_corpus([path]), folder, LimitOptions(max=(3,), seeds=1))
     path.write_text(path.read_text().replace('00e9 7"', '00e8 7"'))
-    with pytest.raises(OptionError, match="of other texts"):
+    with pytest.raises(OptionError, match="was made from other texts"):
         limit(open_corpus([path]), folder, options)
     (folder / "max-2.seed-0.jsonl").write_text("")
     with pytest.raises(OptionError, match="missing or changed"):
@@ -541,7 +541,7 @@ def test_the_same_id_in_two_files_is_refused_or_skipped(tmp_path: Path) -> None:
 
 def test_sizes_that_cannot_be_drawn_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     texts = rows("a b", "a b", "c d")
-    with pytest.raises(OptionError, match="asks for 4 texts, and the input has 3"):
+    with pytest.raises(OptionError, match="needs 4 texts, but the input has 3"):
         made(texts, tmp_path / "dir", max=(1,), n=2, sizes=(4,))
     with pytest.raises(OptionError, match="has 2 of 3 texts, so no 3 can be drawn"):
         made(texts, tmp_path / "dir", max=(1,), n=2, sizes=(3,))

@@ -92,7 +92,7 @@ def test_a_lexicon_without_definitions_is_refused_before_the_work(tmp_path: Path
     item = Item("1", "own", "The car stopped. ", ("It was old.", "It was new."), 0)
     with pytest.raises(OptionError, match="wordnet-base"):
         perturb([item], exact(sense=f"model:fake:{table}"))
-    with pytest.raises(OptionError, match="which model"):
+    with pytest.raises(OptionError, match="no model to choose senses"):
         perturb([item], exact(sense="model:"))
 
 

@@ -62,7 +62,7 @@ def test_texts_are_chosen_measured_and_seen_even_if_the_page_is_loaded_again_mea
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Compare").click()
     given = page.get_by_role("group", name="Texts")
     expect(given.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
-    expect(page.get_by_label("Fields that tell sources apart")).to_have_value("source")
+    expect(page.get_by_label("Fields to group by")).to_have_value("source")
     expect(page.get_by_label("Reference", exact=True)).to_have_value("human")
     choose(page, "Words")
     page.get_by_role("group", name="Sources").get_by_label("Seed").fill("5")
@@ -220,7 +220,7 @@ def test_a_file_is_uploaded_by_choosing_it_and_another_by_dropping_it(
     brought = page.get_by_role("checkbox", name="brought.jsonl uploaded A story that was brought")
     expect(brought).to_be_checked()
     expect(page.get_by_role("checkbox", name="answers.jsonl")).not_to_be_checked()
-    expect(page.get_by_label("Fields that tell sources apart")).to_have_value("")
+    expect(page.get_by_label("Fields to group by")).to_have_value("")
     expect(page.get_by_label("Permutations")).to_have_value("77")
     expect(
         page.get_by_role("row", name=re.compile("A story that was .* teller Eve"))

@@ -227,7 +227,7 @@ def test_what_leads_nowhere_is_named_on_opening_and_by_verify(
         ),
         (
             lambda held: held["segments"].append({**held["segments"][0], "name": "./copy"}),
-            r"segments\[2\]\.name': is './copy', which can name neither",
+            r"segments\[2\]\.name': is './copy', which is not a valid name",
         ),
         (lambda held: double(held["segments"][0]["record"]["parts"]), r"parts\[5\]\.folder"),
         (

@@ -234,7 +234,7 @@ def test_another_embedder_is_refused_by_name(tmp_path: Path) -> None:
     build_index(TEXTS, tmp_path / "idx", layers="lower,meaning:static")
     index = open_index(tmp_path / "idx")
     assert index.sentence_embedder("static").name == "static"
-    with pytest.raises(OptionError, match=r"made by 'static' .*'minilm' makes other vectors"):
+    with pytest.raises(OptionError, match=r"computed by 'static' .*'minilm' makes other vectors"):
         index.sentence_embedder("minilm")
     with pytest.raises(OptionError, match=r"meanings by static/1/.*, and minilm is minilm/2"):
         add_layer(tmp_path / "idx", "meaning")
@@ -255,7 +255,9 @@ def test_vectors_of_another_version_are_refused(tmp_path: Path) -> None:
     assert manifest.meanings is not None
     old = replace(manifest, meanings=replace(manifest.meanings, signature="static/0/12345678"))
     (tmp_path / "idx" / MANIFEST).write_text(render_manifest(old))
-    with pytest.raises(OptionError, match=r"made by static/0/12345678, and 'static' is static/1/"):
+    with pytest.raises(
+        OptionError, match=r"computed by static/0/12345678, and 'static' is static/1/"
+    ):
         open_index(tmp_path / "idx").sentence_embedder()
     more = write_files(tmp_path / "in", 0, 1)
     with pytest.raises(OptionError, match="their vectors are not comparable"):

@@ -372,7 +372,7 @@ REFUSED = [
     ('<s> "a"', 0, "within s"),
     ('"a" within p', 11, "expected s"),
     ('"a" within s "b"', 13, "expected the end"),
-    ("(" * 60 + '"a"' + ")" * 60, 51, "more than 50 parentheses"),
+    ("(" * 60 + '"a"' + ")" * 60, 51, "more than 50 nested parentheses"),
     ('"a" [nose="x"]', 5, "there is no layer 'nose'; known: lower, pieces, pos, word"),
     ('"a" [pieces="x"]', 5, "the items of 'pieces' are not those of 'lower'"),
     ('"a"{65}', None, "more than 64 items"),

@@ -275,7 +275,10 @@ def test_another_field_says_which_texts_belong_together(corpus: Path) -> None:
     assert by_author.by_source == by_prompt.by_source
     assert repr(by_author.comparisons) == repr(by_prompt.comparisons)
     assert by_author.interval is not None
-    assert "of whole authors where a source has several texts" in by_author.interval.method
+    assert (
+        "drawn as whole authors where a source has several texts of one"
+        in by_author.interval.method
+    )
     assert dict(by_author.signature.settings)["cluster"] == "author"
     assert "cluster" not in dict(by_prompt.signature.settings)
     alone = run("lexical", COPIES, corpus, "author")

@@ -139,7 +139,7 @@ def test_models_of_their_language_read_them(
     if not needs_language(metric, asked):
         return
     assert not any(INPUTS in (row["source"], row["reference"]) for row in result.comparisons)
-    assert any(f"the texts of {INPUTS} are taken for German" in note for note in result.notes)
+    assert any(f"the texts of {INPUTS} are treated as German" in note for note in result.notes)
     said = dict(result.signature.settings)["languages"]
     assert "de=" in said
 

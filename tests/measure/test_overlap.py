@@ -432,7 +432,7 @@ def test_a_score_that_is_no_number_is_an_error_and_an_empty_one_undefined(train:
     rows = measured(good, train, on="text", scores=("grade",)).tables["items"]
     assert [row["grade"] for row in rows][:2] == [1, 0]
     assert math.isnan(rows[2]["grade"])
-    with pytest.raises(InputError, match="'9' is no number"):
+    with pytest.raises(InputError, match="the score of '9' is not a number: 'good'"):
         measured([Document("9", OLD, {"grade": "good"})], train, on="text", scores=("grade",))
 
 

@@ -255,4 +255,4 @@ def test_what_is_wrong_is_said() -> None:
     assert any("no other source" in note for note in found.by_source["a"].notes)
     many = records({"a": 5, "b": 2})
     found = rote.sameness(many, **FAST, scores=("rouge_l",), max_texts=2)
-    assert any("18 texts beyond 2" in note for note in found.by_source["a"].notes)
+    assert any("18 texts above 2 per prompt" in note for note in found.by_source["a"].notes)

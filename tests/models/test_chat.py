@@ -131,7 +131,7 @@ def test_format_reaches_no_attribute() -> None:
 def test_a_template_may_refuse_messages() -> None:
     source = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}x"
     assert ChatTemplate(source).render(HI) == "x"
-    with pytest.raises(OptionError, match="refuses these messages: no system"):
+    with pytest.raises(OptionError, match="rejects these messages: no system"):
         ChatTemplate(source).render((Message("system", "S"), *HI))
 
 

@@ -86,7 +86,7 @@ def test_weights_are_those_of_a_folder(tmp_path: Path, config: dict[str, Any], k
         ({"llama.attention.head_count_kv": 3}, "llama.attention.head_count_kv is 3"),
         ({"llama.block_count": None}, "llama.block_count is None"),
         ({"llama.block_count": 3}, "no tensor 'blk.2.attn_norm.weight'"),
-        ({"llama.block_count": 1}, "has no place"),
+        ({"llama.block_count": 1}, "does not belong to a plain Llama decoder"),
         ({"llama.embedding_length": 64}, "the metadata says"),
         ({"llama.vocab_size": 20}, "276 tokens, the model 20"),
         ({"tokenizer.ggml.model": "t5"}, "tokenizer.ggml.model is 't5'; gpt2, llama can be read"),
@@ -110,7 +110,9 @@ def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
     inner = struct.pack("<IQ", 9, 1) * 5_000 + struct.pack("<IQ", 4, 0)
     header = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
     path.write_bytes(header + name + struct.pack("<I", 9) + inner)
-    with pytest.raises(InputError, match=r"deep\.gguf: the file is damaged: a field holds lists"):
+    with pytest.raises(
+        InputError, match=r"deep\.gguf: the file is damaged: a field contains lists"
+    ):
         opened(path)
 
 
@@ -171,7 +173,13 @@ def test_a_damaged_file_is_told_from_another_kind(tmp_path: Path) -> None:
     path = write_gguf(tmp_path / "a.gguf", CONFIG)
     whole = path.read_bytes()
     short = "ends within its header"
-    cut = {0: "cannot be read", 3: "no GGUF", 40: short, 2000: short, len(whole) - 50: "hold"}
+    cut = {
+        0: "cannot be read",
+        3: "no GGUF",
+        40: short,
+        2000: short,
+        len(whole) - 50: "should have",
+    }
     for size, said in cut.items():
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match=said):
@@ -273,7 +281,7 @@ def test_parts_in_packages_are_read_as_one_file(
     importlib.invalidate_caches()
     with pytest.raises(InputError, match=r"over 12 packages, and 1 of them .*large-model-part5$"):
         opened("has-parts")
-    with pytest.raises(InputError, match="parts of the file are missing: it should hold"):
+    with pytest.raises(InputError, match="parts of the file are missing: it should have"):
         opened("large-model")
 
 
@@ -291,7 +299,7 @@ def test_parts_in_a_folder_are_read_as_one_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="parts of the file are missing: there are only 0, 2"):
         opened(folder / "m.gguf.part00")
     (folder / "m.gguf.part02").unlink()
-    with pytest.raises(InputError, match="parts of the file are missing: it should hold"):
+    with pytest.raises(InputError, match="parts of the file are missing: it should have"):
         opened(folder / "m.gguf.part00")
     # Two models, not two parts of one.
     for number in (1, 2):

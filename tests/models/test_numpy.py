@@ -286,10 +286,10 @@ def test_the_signature_is_that_of_the_weights(tmp_path: Path) -> None:
         ({"quantization_config": {"bits": 4}}, "quantized"),
         ({"hidden_size": "wide"}, "something else"),
         ({"num_key_value_heads": 3}, "are inconsistent"),
-        ({"vocab_size": 3}, "knows 276 tokens"),
+        ({"vocab_size": 3}, "has 276 tokens, the model 3"),
         ({"num_hidden_layers": 3}, "no tensor 'model.layers.2"),
-        ({"num_hidden_layers": 1}, "'model.layers.1.self_attn.q_proj.weight' has no place"),
-        ({"hidden_size": 16}, "should be"),
+        ({"num_hidden_layers": 1}, "'model.layers.1.self_attn.q_proj.weight' does not belong"),
+        ({"hidden_size": 16}, r"has shape \(32,\); config\.json says \(16,\)"),
     ],
 )
 def test_a_model_that_would_give_other_numbers_is_refused(

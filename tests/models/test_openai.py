@@ -346,9 +346,7 @@ def test_every_wait_is_said_and_the_last_attempt_ends_all() -> None:
 def test_attempts_end_after_a_time() -> None:
     with endpoint(lambda path, asked: (503, b"busy")) as (model, served, _):
         model.client.patience = Patience(busy=1000, first=0.001, total=0.05)
-        message = (
-            r"given up after \d attempts? \(the limit is 0\.05 s\)\. What was answered is kept"
-        )
+        message = r"given up after \d attempts? \(the limit is 0\.05 s\)\. Answers are saved"
         for _ in range(2):  # nothing is left of the first
             with pytest.raises(RoteError, match=message):
                 model.generate([Prompt("To be")], Decoding(1))
@@ -384,7 +382,7 @@ def test_a_late_answer_is_given_up() -> None:
     with endpoint(asleep) as (model, _, _):
         model.client.patience = replace(QUICK, answer=0.2)
         try:
-            with pytest.raises(RoteError, match="no answer in time; given up after 2 attempts"):
+            with pytest.raises(RoteError, match="timed out; given up after 2 attempts"):
                 model.generate([Prompt("To be")], Decoding(1))
         finally:
             given_up.set()
@@ -638,7 +636,7 @@ def test_an_endpoint_that_cuts_what_is_scored_is_found_out(kept: str) -> None:
 
     with endpoint(behaviour) as (model, _, _):
         assert len(model.score([Continuation("", "a few words")])) == 1
-        with pytest.raises(RoteError, match="do not spell the text"):
+        with pytest.raises(RoteError, match="do not match the text that was sent"):
             model.score([Continuation("", "and many words " * 20)])
 
 

@@ -169,7 +169,7 @@ def test_windows_that_do_not_fit_into_memory_are_read_in_smaller_batches() -> No
     (answer,) = score_pairs([text], 4, 1000, read, Once(heard))
     assert list(answer.logprobs) == list(range(1, 41)), "each token once, whatever the batch"
     assert max(sizes) == 3
-    assert heard.lines[-1].endswith("windows at once are too many, 3 are tried")
+    assert heard.lines[-1].endswith("windows at once, trying 3")
     with pytest.raises(MemoryError):  # fewer texts come first
         score_pairs([text, text], 4, 1000, read, Once(Silent()))
     with pytest.raises(MemoryError):  # one window alone

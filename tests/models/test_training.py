@@ -407,8 +407,12 @@ def test_nothing_is_trained_through_a_link(name: str, tmp_path: Path) -> None:
         ("updates", "two", "field 'updates': is a string"),
         ("loss", {"a": 1}, "field 'loss': is an object"),
         ("loss", ["a"], "field 'loss': or 'validation' contains something other than numbers"),
-        ("validation", [[1, 2, 3]], "field 'validation': holds something else than pairs"),
-        ("validation", [[1, None]], "field 'loss': or 'validation' holds something else"),
+        ("validation", [[1, 2, 3]], "field 'validation': contains something other than pairs"),
+        (
+            "validation",
+            [[1, None]],
+            "field 'loss': or 'validation' contains something other than numbers",
+        ),
         ("validation", None, "field 'validation': is null"),
     ],
 )

@@ -261,7 +261,7 @@ def test_a_sample_is_taken_and_said(texts: Path) -> None:
     study = make_report([texts], options, settings=replace(QUICK, sample=5))
     assert study.results[0].by_source["model"].texts == 5
     assert "sample:5" in str(study.results[0].signature)
-    assert study.notes[0].startswith("lexical: at most 5 texts of each source")
+    assert study.notes[0].startswith("lexical: up to 5 texts per source")
 
 
 def test_a_large_input_is_drawn_before_it_is_annotated(

@@ -104,7 +104,7 @@ def test_intervals_tests_and_corrections_are_told_where_there_are_any() -> None:
     assert "199 permutations" in said
     assert "same doc_id" in said
     assert "(Holm 1979)" in said
-    assert "as many of each source" not in said
+    assert "equal numbers per source" not in said
     assert "seed of all random draws is 5" in said
     row = {"p": 0.005, "p_corrected": 0.005, "shared_doc_ids": 12, "tested_texts": 24}
     fewer = result("lexical", "x", {"human": (1.0, 0.1), "gpt": (2.0, 0.1)}, {"gpt": row})

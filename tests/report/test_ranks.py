@@ -107,7 +107,7 @@ def test_the_table_has_a_row_for_each_source_with_rank_letters_and_value() -> No
     sheet = rank_sheet(facet(each()))
     rows = [[cell.line for cell in cells] for _, cells in sheet.rows()]
     assert rows == [["c", "1 a (0.9000)"], ["b", "2 b (0.6000)"], ["a", "3 b (0.5000)"]]
-    assert "cannot be told apart" in sheet.note
+    assert "Sources that share a letter do not differ significantly." in sheet.note
     assert [column.heading for column in sheet.columns] == ["source", "Words"]
 
 
@@ -116,7 +116,7 @@ def test_letters_that_are_shared_for_want_of_texts_are_named() -> None:
     few = {name: replace(source, texts=8) for name, source in made.by_source.items() if name != "c"}
     verdicts = facet(replace(made, by_source={**made.by_source, **few}))
     note = rank_sheet(verdicts).note
-    assert "1 of 3 comparisons found nothing and had no power to" in note
+    assert "1 of 3 comparisons found nothing but lacked power" in note
     assert "fewer than 10 independent texts (a has 8 and b has 8)" in note
     assert not facet(made).power_note
 

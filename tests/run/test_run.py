@@ -115,7 +115,10 @@ def test_results_may_be_collected_in_the_thread_of_the_pool(
 
 @pytest.mark.parametrize(
     ("work", "said"),
-    [(die_on_five, "a process was killed while counting"), (no_memory_on_five, "memory ran out")],
+    [
+        (die_on_five, "a process was killed while counting"),
+        (no_memory_on_five, "out of memory while counting"),
+    ],
 )
 def test_a_killed_worker_is_said_and_what_was_done_is_given_out(
     work: Callable[[int], int], said: str

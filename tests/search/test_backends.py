@@ -344,7 +344,7 @@ def test_an_address_that_leads_nowhere_is_an_error_at_once(url: str) -> None:
         with served(documented) as (url, _):
             pass  # closed: connections are refused
     told = Heard()
-    with pytest.raises(RoteError, match=r"cannot be reached|no web address") as caught:
+    with pytest.raises(RoteError, match=r"cannot be reached|is not a web address") as caught:
         opened(url, "ids").counts(as_grams([[1]]), told)
     assert url in str(caught.value)
     assert "--api" in str(caught.value)

@@ -289,7 +289,7 @@ def test_a_match_ends_at_the_sentence_end_in_both_texts() -> None:
 def test_an_index_without_sentences_is_refused() -> None:
     made = twins.layers([[["a", "b"]]])
     plain = {name: replace(layer, sentence_ends=None) for name, layer in made.items()}
-    with pytest.raises(OptionError, match="where sentences end"):
+    with pytest.raises(OptionError, match="this index has no sentence boundaries"):
         find_originals(index_layers(plain))
     with pytest.raises(OptionError, match="no sentence boundaries"):
         GroundTruth(index_layers(made), "lower", sources_of(index_layers(made))).reach(

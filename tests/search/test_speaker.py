@@ -192,5 +192,5 @@ def test_what_cannot_speak_is_refused(tmp_path: Path) -> None:
         open_index_model(f"{tmp_path / 'tags'}#pos")
     with pytest.raises(InputError, match="no index"):
         open_index_model(str(tmp_path / "nowhere"))
-    with pytest.raises(OptionError, match="without documents"):
+    with pytest.raises(OptionError, match="an empty index is not a language model"):
         IndexLanguageModel(index_of([], 1), "lower", "empty")

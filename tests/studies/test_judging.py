@@ -147,7 +147,7 @@ def test_one_judge_alone_has_no_agreement(tmp_path: Path) -> None:
 def test_what_is_no_answer_is_refused_by_its_line(tmp_path: Path) -> None:
     wrong = answer("ann", "d1", "x", 2, 0) | {"highlights": 1}
     path = write_jsonl(tmp_path / "a.jsonl", [answer("ann", "d1", "x", 2, 0), wrong])
-    with pytest.raises(InputError, match=r"a\.jsonl, line 2: no answer"):
+    with pytest.raises(InputError, match=r"a\.jsonl, line 2: not an answer"):
         rote.judge_agreement(path)
     page(tmp_path)
     with pytest.raises(UnknownName, match="unknown summary 'x'"):
@@ -389,7 +389,7 @@ def test_what_is_no_answer_of_a_model_is_refused(tmp_path: Path) -> None:
     pair = {"kind": "pair", "judge": "m", "doc_id": "d", "of": "quality", "a": "x", "b": "y"}
     for wrong in ({"better": "x"}, {"better": "a", "b": "x"}, {"better": "a", "of": 1}, {}):
         path = write_jsonl(tmp_path / "m.jsonl", [pair | wrong])
-        with pytest.raises(InputError, match=r"m\.jsonl, line 1: no answer"):
+        with pytest.raises(InputError, match=r"m\.jsonl, line 1: not an answer"):
             rote.judge_agreement(path)
 
 

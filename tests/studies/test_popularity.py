@@ -335,7 +335,7 @@ def test_groups_are_made_of_any_fields() -> None:
     found = result.by_source["formal"]
     assert math.isnan(found.values["accuracy_difference"])
     assert "accuracy_difference: one of the halves is empty" in found.notes
-    assert any("many items stand on the median" in note for note in result.notes)
+    assert any("many items are on the median" in note for note in result.notes)
     with pytest.raises(InputError, match="field 'model': the item 't0' of t has no such field"):
         popularity(items, backend("a b"), n=1, by=("model",))
 

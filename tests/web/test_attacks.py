@@ -165,7 +165,7 @@ def test_one_text_is_no_larger_than_a_request_may_be(tmp_path: Path, name: str) 
     assert len(packed) < 20_000
     with pytest.raises(InputError, match=r"299,999|300,000") as error:
         uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=100_000)
-    assert "may have 100,000" in str(error.value)
+    assert "the limit is 100,000" in str(error.value)
     assert "--upload-limit" in str(error.value)
     assert uploads.list_uploads(tmp_path) == {}
     uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=1_000_000)
@@ -332,7 +332,7 @@ def pa_dictionary(texts: list[str]) -> Any:
 def test_uploads_do_not_fill_the_disk(tmp_path: Path) -> None:
     for number in range(uploads.MAX_TOTAL):
         uploads.store_upload(tmp_path, "a.txt", io.BytesIO(b"%09d " % number), limit=10)
-    with pytest.raises(InputError, match="no room"):
+    with pytest.raises(InputError, match="no space"):
         uploads.store_upload(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
     assert len(uploads.list_uploads(tmp_path)) == uploads.MAX_TOTAL
     assert not list(tmp_path.rglob(".new-*"))
@@ -378,7 +378,7 @@ def test_a_queue_that_is_full_is_said_with_503(
     assert client.post("/api/compare", json=asked).status_code == 503
     page = client.post("/compare", data={"file": "texts.jsonl", "measure": "lexical"})
     assert page.status_code == 503
-    assert "wait already" in page.text
+    assert "jobs are already waiting: cancel some" in page.text
 
 
 FAR = 10**30

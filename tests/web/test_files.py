@@ -82,8 +82,8 @@ def test_bad_records_are_skipped_and_named(client: TestClient, opened: Workspace
         client, "some.jsonl", "\n".join([good[0], "{oops", *good[1:], '{"a": 1}']).encode()
     )
     page = client.get(place).text
-    assert "some.jsonl, line 2: broken JSON" in page
-    assert "“Skip bad records” leaves such records out" in page
+    assert "some.jsonl, line 2: malformed JSON" in page
+    assert "“Skip bad records” leaves out such records" in page
     assert str(opened.store) not in page
     refused = client.post(place, data={"bad": "stop", "encoding": "latin-1"})
     assert refused.status_code == 400
@@ -153,7 +153,7 @@ def test_remarks_name_fields_of_forms_in_place_of_flags(tmp_path: Path) -> None:
     )
     assert (
         name_form_fields("--by source; --on-error skip")
-        == "“Fields that tell sources apart” source; “Skip bad records”"
+        == "“Fields to group by” source; “Skip bad records”"
     )
     kept = "raise --upload-limit, or `rote index add-layer IDX --jobs 2 --layers pos`"
     assert name_form_fields(kept) == kept, "what is said to the shell stays"

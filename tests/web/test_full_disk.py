@@ -81,7 +81,7 @@ def test_every_page_that_writes_says_that_the_disk_is_full(
     assert answer.status_code == 507
     assert "the disk is full" in answer.text
     assert str(opened.store) in answer.text
-    assert "Make room" in answer.text
+    assert "Free some space" in answer.text
     monkeypatch.undo()
     assert client.get("/jobs").status_code == 200
     assert client.get("/api/jobs").json() == [], "nothing was begun that could not be kept"
@@ -96,7 +96,7 @@ def test_what_has_nothing_to_do_with_the_disk_is_no_full_disk(tmp_path: Path) ->
 def test_the_folder_that_the_system_names_is_named(tmp_path: Path) -> None:
     error = OptionError("cannot be written")
     error.__cause__ = OSError(errno.ENOSPC, "No space left on device", "/far/away/file")
-    assert "no room left in /far/away." in disk_full_message(error, (tmp_path,))
+    assert "no space left in /far/away." in disk_full_message(error, (tmp_path,))
 
 
 @pytest.mark.parametrize("do", ["fill", "fill the store"])

@@ -63,7 +63,7 @@ def test_an_index_is_extended_by_the_process_of_a_job(opened: Workspace, texts: 
         refused = ended(jobs, jobs.ask(IndexForm(("more.jsonl",), into="mine")))
         assert refused.error == (
             "more.jsonl, line 1, field 'id': the index already contains a document with the id "
-            "'human-0'. Choose another field with “Field with the id”, or keep what came first "
+            "'human-0'. Choose another field with “Field with the id”, or keep the first one "
             "with “Skip bad records”"
         )
         job = ended(jobs, jobs.ask(IndexForm(("more.jsonl",), into="mine", skip=True)))

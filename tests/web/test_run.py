@@ -391,7 +391,7 @@ def test_a_file_that_cannot_be_read_cannot_be_chosen_and_says_why(
     chosen = re.findall(r'<(?:input type="checkbox"|option)[^>]* value="broken.jsonl"[^>]*>', page)
     assert chosen
     assert all(" disabled" in one for one in chosen)
-    assert "line 2: broken JSON" in page
+    assert "line 2: malformed JSON" in page
     if place != "/indexes":
         assert re.search(r'value="texts.jsonl" (checked|selected)', page)
 

@@ -160,43 +160,47 @@ class Rooms(click.Group):
 
 
 _OTHER_WORDS = {
-    "--corpus": "--idx --index --train",
-    "--corpus --test-items": "--against",
-    "--test-items": "--test",
-    "--benchmark --test-items --sample": "--items",
-    "--write-answers": "--answers",
-    "--write": "--keep-passing --all-matches --fragments",
-    "--top": "--listed",
-    "--keep": "--prefer --newest",
-    "--reference-field --document-field": "--to",
-    "--reference-field": "--references",
-    "--reference": "--baseline",
-    "--by": "--group --group-by --source",
-    "--where": "--filter --select",
-    "--input-format --output": "--format",
-    "--output": "--out --outfile --save",
-    "--figure": "--plot",
-    "--limit": "--texts --sample",
-    "--sample --limit --max": "--most",
-    "--sample --top": "--limit",
-    "--limit --sample": "--max",
-    "--samples --limit": "--num",
-    "--n --lengths": "--ngram",
-    "--jobs": "--workers --threads --cores --processes",
-    "--prefix --prompt-field": "--prompt",
-    "--suffix --min-words": "--words",
-    "--text-field": "--text",
-    "--id-field": "--id",
-    "--phrases-from": "--from",
-    "--layer": "--tags --pos",
-    "--embedder": "--encoder",
-    "--interval": "--ci --confidence --alpha",
-    "--on-error": "--skip-errors --ignore-errors",
-    "--quiet": "--silent",
+    "corpus": "idx index train",
+    "corpus test-items": "against",
+    "test-items": "test",
+    "benchmark test-items sample": "items",
+    "write-answers": "answers",
+    "write": "keep-passing all-matches fragments",
+    "top": "listed",
+    "keep": "prefer newest",
+    "reference-field document-field": "to",
+    "reference-field": "references",
+    "reference": "baseline",
+    "by": "group group-by source",
+    "where": "filter select",
+    "input-format output": "format",
+    "output": "out outfile save",
+    "figure": "plot",
+    "limit": "texts sample",
+    "sample limit max": "most",
+    "sample top": "limit",
+    "limit sample": "max",
+    "samples limit": "num",
+    "n lengths": "ngram",
+    "jobs": "workers threads cores processes",
+    "prefix prompt-field": "prompt",
+    "suffix min-words": "words",
+    "text-field": "text",
+    "id-field": "id",
+    "phrases-from": "from",
+    "layer": "tags pos",
+    "embedder": "encoder",
+    "interval": "ci confidence alpha",
+    "on-error": "skip-errors ignore-errors",
+    "quiet": "silent",
 }
 """What somebody means who writes another word for the same idea, or an earlier name of it: the
-options, the first that a command has, and these words."""
-_MEANT = {word: meant.split() for meant, words in _OTHER_WORDS.items() for word in words.split()}
+options, the first that a command has, and these words, all without their dashes."""
+_MEANT = {
+    f"--{word}": [f"--{name}" for name in meant.split()]
+    for meant, words in _OTHER_WORDS.items()
+    for word in words.split()
+}
 
 
 def suggested(flag: str, known: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ def check_places(params: Sequence[click.Parameter], parsed: Mapping[str, Any]) -
                 )
         if other_flag := key_by_path.get(target.resolve()):
             both = f"{other_flag} and {flag}"
-            raise OptionError(f"{target} is named for two outputs, {both}: name two")
+            raise OptionError(f"{target} is the target of both {both}: choose different files")
         key_by_path[target.resolve()] = flag
 
 

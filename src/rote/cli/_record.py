@@ -207,5 +207,5 @@ def _refuse_half(metric: Metric, parsed: Mapping[str, Any]) -> None:
             "file of texts"
         )
     if not (metric.tested or metric.alone or parsed.get("reference")):
-        hint = "name one of the --by sources with --reference"
+        hint = "name one of the sources (--by) with --reference"
         raise OptionError(f"{metric.name} compares with a reference: {hint}")

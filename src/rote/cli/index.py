@@ -506,7 +506,7 @@ class OriginalsOptions:
     )
     authors: Path | None = option(
         None,
-        "CSV file with the columns name and author, to correct which names count as one author",
+        "CSV file with the columns name and author; corrects which names count as one author",
         metavar="FILE",
     )
     write: Path | None = option(

@@ -34,8 +34,8 @@ class ReadOptions:
     where: tuple[str, ...] = where_option()
     join: tuple[str, ...] = option(
         (),
-        "add the fields of this file's records (references, documents, scores) to the records "
-        "with the same --join-on field; repeatable",
+        "add the fields of this file's records (references, documents, scores); matched by the "
+        "--join-on field; repeatable",
         metavar="FILE",
         repeated=True,
         form=False,

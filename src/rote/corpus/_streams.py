@@ -204,7 +204,7 @@ def _members(
 def _damaged(kind: str, file: str, *, real: bool, why: str) -> InputError:
     if not real:
         return InputError(
-            f"this is not a {kind} file, despite its name",
+            f"the file is not {kind}-compressed, despite its name",
             file=file,
             remedy="Give it the right suffix, or compress it",
         )

@@ -89,7 +89,7 @@ class JsonText:
             return InputError(damage.problem, file=self._file, line=line, remedy=damage.remedy)
         rest = self._window[self._at :]
         cut = self._ended and (not rest.strip() or why.startswith("Unterminated string"))
-        what = "the file is cut short" if cut else "broken JSON"
+        what = "the file is cut short" if cut else "malformed JSON"
         return InputError(
             f"{what} at column {column} ({why})",
             file=self._file,

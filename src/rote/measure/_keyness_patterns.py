@@ -245,8 +245,8 @@ class _Tally:
 _EXAMPLES, _EACH_LENGTH = 3, 2
 """Texts beside a pattern; patterns of a length on a terminal."""
 NO_REFERENCE = (
-    "patterns are those that set a source apart from a reference: name one of the --by sources "
-    "with --reference"
+    "patterns are those that set a source apart from a reference: name one of the sources "
+    "(--by) with --reference"
 )
 _WORD, _HEAD, _UPOS = Need("word", spans=True), Need("head"), Need("upos")
 

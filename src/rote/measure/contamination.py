@@ -117,8 +117,8 @@ class Options:
     )
     benchmark: str | None = option(
         None,
-        "benchmark: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; texts: "
-        "no benchmark, a field is looked up as it is; default: detected from the fields",
+        "benchmark name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; "
+        "texts: no benchmark, a field is looked up as it is; default: detected from the fields",
         metavar="NAME",
         common=True,
     )

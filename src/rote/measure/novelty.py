@@ -153,8 +153,8 @@ class Options:
     )
     meaning: bool = option(
         False,
-        "also give the creativity index with near-verbatim spans, using an index with the layer "
-        "meaning",
+        "also give the creativity index with near-verbatim spans (needs an index with the layer "
+        "meaning)",
         sign=_sign_meaning,
     )
     near: float = option(

@@ -119,7 +119,7 @@ class Options:
     )
     authors: str = option(
         "",
-        "CSV file with the columns name and author, to correct which names of the ground truth "
+        "CSV file with the columns name and author; corrects which names of the ground truth "
         "count as one author",
         metavar="FILE",
         sign=_signed_authors,

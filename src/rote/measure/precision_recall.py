@@ -91,7 +91,7 @@ class Options:
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
+        "embedding model: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
         sign=meaning.signed,
     )
 

@@ -55,7 +55,7 @@ class Options(OptionSet):
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
+        "embedding model: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
         sign=meaning.signed,
     )
     unit: Unit = option("sentence", "unit to embed (variant package: a text)")

@@ -94,7 +94,7 @@ class ReportOptions(OptionSet):
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "Embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
+        "Embedding model: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
     )
     title: str | None = option(None, "Title of the report", common=True)
     across: str | None = option(

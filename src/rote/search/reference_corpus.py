@@ -227,7 +227,7 @@ NO_CORPUS = "no corpus to compare the texts with: --corpus takes an index or a f
 
 
 def corpus_option(
-    help: str = "Corpus: an index, or a file of texts if they are few",
+    help: str = "Corpus to search: an index, or a file of texts if they are few",
     *,
     default: str | None = None,
     metavar: str = "IDX",

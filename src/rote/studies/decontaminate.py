@@ -69,8 +69,8 @@ class Options:
     )
     benchmark: str | None = option(
         None,
-        "benchmark: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, texts  "
-        "[default: detected from the fields]",
+        "benchmark name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, "
+        "texts  [default: detected from the fields]",
         metavar="NAME",
     )
     answers: tuple[str, ...] = handle(

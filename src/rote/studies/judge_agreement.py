@@ -174,8 +174,8 @@ def read_answers(
         except (InputError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 "not an answer of a judge: it needs judge, doc_id, summary, highlights, covered "
-                "(at most as many), made_up; one of a model judge, doc_id, of, a, b, better "
-                f"({', '.join(_BETTER)})",
+                "(at most as many), made_up; an answer of a model needs judge, doc_id, of, a, "
+                f"b, better ({', '.join(_BETTER)})",
                 file=file,
                 line=number,
             ) from None

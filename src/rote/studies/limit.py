@@ -1,4 +1,4 @@
-"""Make subsets of a training set that repeat no n-gram more often than a limit.
+"""Make subsets of a training set with limited n-gram repetition.
 
 For every limit and seed one JSONL file in the folder DIR, with the records as they were read, and
 a manifest.json: sizes, seeds, the input's fingerprint, and what was dropped and why. Texts are

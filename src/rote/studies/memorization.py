@@ -83,7 +83,8 @@ class Options:
     )
     reference_model: str | None = handle(
         None,
-        "Reference model: same tokenizer, not trained on the items, such as an earlier checkpoint",
+        "Model to compare with: same tokenizer, not trained on the items, such as an "
+        "earlier checkpoint",
         "M",
     )
     neighbours: str = handle(

@@ -374,11 +374,12 @@ def _meaning_notes(spoken: ModelVerdicts, changed: Floats, done: Perturbed | Non
         yield f"the judge says that {int(marks.sum()):,} of {len(marks):,} items keep their meaning"
         return
     line = (
-        f"no judge checked whether {several(number, 'changed item')} kept the meaning: use --judge"
+        f"no judge checked whether {several(number, 'changed item')} kept the meaning: use "
+        "--judge to ask a model"
     )
     kept_meaning, read = _READ_BY_HAND.get(done.settings["variant"], (0, 0)) if done else (0, 0)
     known = f"; of {read} made this way and checked by hand, {kept_meaning} did" if read else ""
-    yield f"{line} asks a model{known}"
+    yield f"{line}{known}"
 
 
 def _check_columns(

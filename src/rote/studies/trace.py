@@ -49,7 +49,10 @@ class Options:
 
     SECTION: ClassVar[str] = "Corpus"
     corpus: str | None = handle(
-        None, "Corpus: an index, or a file of texts if they are few", "IDX", takes="corpus"
+        None,
+        "Corpus to search: an index, or a file of texts if they are few",
+        "IDX",
+        takes="corpus",
     )
     corpus_read: tuple[str, ...] = read_option("the corpus")
     unrelated: str | None = handle(

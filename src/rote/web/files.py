@@ -152,7 +152,7 @@ _FLAGS = {
     "--text-field": "Field with the text",
     "--id-field": "Field with the id",
     "--plain": "Plain text: one text per",
-    "--by": "Fields that tell sources apart",
+    "--by": "Fields to group by",
 }
 _SERVING = "host|port|token|store|jobs|at-once|upload-limit|model"
 """Flags of `rote serve` itself: no form has them."""

@@ -39,7 +39,7 @@ class PanelOptions:
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "Embedder: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
+        "Embedding model: minilm (English), sentence-transformers:NAME; de=NAME: for German texts",
     )
 
 

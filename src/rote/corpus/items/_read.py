@@ -306,8 +306,8 @@ class ItemOptions:
     SHARED: ClassVar[bool] = True
     benchmark: str | None = option(
         None,
-        "Benchmark: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, texts  "
-        "[default: detected from the fields]",
+        "Benchmark name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, "
+        "texts  [default: detected from the fields]",
         metavar="NAME",
     )
     on_error: Literal["stop", "skip"] = option(

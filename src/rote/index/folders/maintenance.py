@@ -198,11 +198,11 @@ def remove_documents(
         unknown = [identity for identity in wanted if identity not in known_ids]
         if unknown and missing == "stop":
             raise OptionError(
-                f"{path} holds no {_name_ids(unknown)}: nothing was removed. "
+                f"{path} contains no {_name_ids(unknown)}: nothing was removed. "
                 "--missing skip removes the others"
             )
         if unknown:
-            reporter.say(f"{path} holds no {_name_ids(unknown)}")
+            reporter.say(f"{path} contains no {_name_ids(unknown)}")
         if not known_ids:
             reporter.say(f"{path} contains none of these documents: nothing to remove")
             remove_unlisted(path, manifest)

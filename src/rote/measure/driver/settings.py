@@ -43,7 +43,7 @@ class Settings:
         "leaves it out",
         metavar="FIELD",
     )
-    tokenizer: str = option("ud", "Tokenizer: a name, or the path of a tokenizer.json")
+    tokenizer: str = option("ud", "Tokenizer name; or the path of a tokenizer.json")
     annotator: str = option(
         "rote",
         "Annotator for tags and trees: rote, spacy:MODEL, stanza:LANG, given; de=NAME,fr=NAME: "
@@ -72,8 +72,8 @@ class Settings:
     )
     matched: bool = option(
         True,
-        "Also give values at equal size (equally many windows of equal length) and a curve over "
-        "sizes",
+        "Also give values at equal size and a curve over sizes (equally many windows of equal "
+        "length)",
     )
     per_text: bool = option(False, "Also give per-text values, if the measure has any")
     seed: int = option(0, "Random seed", least=0)

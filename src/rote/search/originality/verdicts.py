@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.arrays import Floats
+from rote.core.arrays import Floats, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
 from rote.core.progress import several
@@ -349,7 +349,7 @@ def _sample_sentences(ground: GroundTruth, rule: Rule) -> Iterator[tuple[Layer, 
     step = _BLOCK * max(1, total // _SAMPLE)
     for segment in ground.segments:
         blocks = range(0, len(segment.column.ids), step)
-        begins = np.concatenate(
+        begins: Integers = np.concatenate(
             [np.empty(0, np.int64), *(_sentence_starts(segment, at, at + _BLOCK) for at in blocks)]
         )
         if not len(begins):

@@ -291,7 +291,7 @@ def _trace_part(
 
 
 def _count_in_texts(word: Layer, marked: NDArray[np.bool_]) -> list[int]:
-    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(marked)))
+    sums = np.append(np.int64(0), np.cumsum(marked, dtype=np.int64))
     counts: list[int] = (sums[word.text_ends] - sums[word.text_starts]).tolist()
     return counts
 

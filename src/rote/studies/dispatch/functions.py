@@ -288,8 +288,8 @@ def _translate(error: RoteError, hints: Mapping[str, str]) -> None:
 def to_python(text: str, hints: Mapping[str, str] | None = None) -> str:
     """Flags as keywords, calls of `rote` as those of functions; `hints` are types by keyword.
 
-    >>> in_python("--on-error skip leaves out such records; `rote index merge IDX` joins them")
-    "on_error='skip' leaves such records out; `rote.index_merge('IDX')` joins them"
+    >>> to_python("--on-error skip leaves out such records; `rote index merge IDX` joins them")
+    "on_error='skip' leaves out such records; `rote.index_merge('IDX')` joins them"
     """
     known = hints or {}
 
@@ -337,7 +337,7 @@ def _is_value(word: str, hint: str) -> bool:
 def to_python_call(line: str) -> str:
     """A call at the shell as one of Python; nothing where it has none, or does more than call.
 
-    >>> in_python_call("rote lexical stories.jsonl --by source --window 40 -o result.json")
+    >>> to_python_call("rote lexical stories.jsonl --by source --window 40 -o result.json")
     'rote.lexical("stories.jsonl", by="source", window=40).save("result.json")'
     """
     try:
