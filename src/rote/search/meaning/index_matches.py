@@ -183,7 +183,9 @@ def unrelated_chance(index: Index, texts: Iterable[str]) -> Chance:
     every = split_sentences(some, word, lambda strings: np.empty((len(strings), 0), np.float32))
     blocks, texts_of = draw_blocks(every.texts)
     if not len(blocks):
-        raise OptionError(f"the unrelated texts have no {BLOCK} sentences in a row")
+        raise OptionError(
+            f"no unrelated text has {BLOCK} sentences: name longer texts with --unrelated"
+        )
     held_out = select_sentences(every, blocks, texts_of)
     held_out = replace(held_out, vectors=source.embedder(held_out.strings))
     return estimate_chance(held_out, source, None)
