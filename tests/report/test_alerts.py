@@ -45,6 +45,9 @@ def test_prompts_that_only_some_answer_are_counted() -> None:
     rows = [{**row, "shared_doc_ids": 60} for row in made.comparisons]
     kinds = found(study([replace(made, comparisons=rows)]))
     assert kinds["Prompts"] == ["gpt and human share 60 of 100 prompts."]
+    # Of one author, say: whose texts need not answer anything.
+    signature = made.signature.with_setting("cluster", "author")
+    assert not found(study([replace(made, comparisons=rows, signature=signature)]))
 
 
 def test_notes_of_tests_and_of_reading_are_there_and_so_is_what_was_left_out() -> None:

@@ -379,9 +379,11 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
 
 
 def _unbalanced_prompts(results: Sequence[Result]) -> list[str]:
-    """Pairs of sources that share some of their prompts, and not all."""
+    """Pairs of sources that share some of their prompts, and not all; clusters are no prompts."""
     shares: dict[str, list[str]] = {}
     for result in results:
+        if dict(result.signature.settings).get("cluster"):
+            continue
         for row in result.comparisons:
             shared, both = row.get("shared_doc_ids") or 0, (row["source"], row["reference"])
             if not all(name in result.by_source for name in both):
