@@ -21,6 +21,7 @@ from rote.measure.originality import LEAST_WORDS, MOST_CITED, Fragment, Judged, 
 from rote.measure.originality import Options as Originality
 from rote.report.texts.highlight import BLANK_LINES, MarkedPiece, mark_paragraphs
 from rote.report.texts.trace import (
+    STYLES,
     UNLIKELY,
     list_documents,
     number_spans,
@@ -356,6 +357,7 @@ async def trace_page(
         kinds=options.kinds or KINDS,
         fields=form_fields.fill_fields(_FORM_FIELDS, request.query_params),
         unlikely=UNLIKELY,
+        styles=STYLES,
         **context,
     )
 
