@@ -45,6 +45,8 @@ from rote.core.sample import Sample, Take
 from rote.run import side_by_side
 
 _CURVE_DRAWS = 3
+_LEAST_DIFFERING = 5
+"""Of the windows of a draw, so many have to add something else than most do."""
 _VARIANCE = "variance of "
 NO_VALUES: Mapping[str, Floats] = {}
 
@@ -242,9 +244,10 @@ class EqualLengths:
         metric, options = self.source.metric, self.source.options
         tested = tested_names(metric, options, self.source.rows) & set(self.names) & scale.keys()
         added: dict[str, Floats] = {}
+        too_rare: set[str] = set()
         # Where every text has its partner, exchanging them leaves the spread as it is.
         if not shared_strata(*pair, work.strata) == len(pair[0]) == len(pair[1]):
-            added = self.contributions(np.sort(np.concatenate(pair)), tested)
+            added, too_rare = self.contributions(np.sort(np.concatenate(pair)), tested)
 
         def permuted(
             numbers: range, names: Collection[str], advance: Advance = lambda amount: None
@@ -270,7 +273,7 @@ class EqualLengths:
                 f"{source} {reference}",
                 float(_studentized(name, *sides)[0]),
                 column,
-                least,
+                1.0 if name in too_rare else least,
                 0.0 if _VARIANCE + name in observed else wide,
                 unit=scale[name] * float(deviation[0]),
                 more=lambda numbers, name=name: permuted(numbers, {name})[name],
@@ -343,12 +346,17 @@ class EqualLengths:
         ]
         return [*notes, f"{name} at equal length: {', '.join(shorter)}"] if shorter else notes
 
-    def contributions(self, take: Take, names: Collection[str]) -> dict[str, Floats]:
+    def contributions(
+        self, take: Take, names: Collection[str]
+    ) -> tuple[dict[str, Floats], set[str]]:
         """By value what the window of each of these texts adds to it, as a mean over the draws, and
         nothing of others: numbers that vary as the value does, up to a factor, whatever the labels.
+        And the values to which nearly all windows of a draw add the same: too few differ for a
+        test.
         """
         metric, options, numbers = self.source.metric, self.source.options, self.number[take]
         total = {name: np.zeros(len(self.number)) for name in names}
+        differing = dict.fromkeys(names, 0)
         for draw in range(self.draws):
             rows = self.rows(draw)
             if metric.contributions is not None:
@@ -360,7 +368,10 @@ class EqualLengths:
             total = {name: total[name] for name in total.keys() & by_name.keys()}
             for name, column in total.items():
                 column[take] += by_name[name] / self.draws
-        return total
+                defined = by_name[name][~np.isnan(by_name[name])]
+                counts = np.unique(defined, return_counts=True)[1]
+                differing[name] += len(defined) - int(counts.max(initial=0))
+        return total, {name for name in total if differing[name] < _LEAST_DIFFERING * self.draws}
 
     def _of_many(
         self, rows: Any, drawn: Sequence[Take], names: Collection[str]
