@@ -28,7 +28,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m rote.core.precompile
 # The demo needs far less than the tests: a new user should not wait for the rest.
 $(DEMO): pyproject.toml | $(BIN)/python
 	$(PIP) $(BUILD)
-	$(COMPILE) & $(INSTALL) '.[demo,semantic,web]' && wait $$!
+	$(COMPILE) demo & $(INSTALL) '.[demo,semantic,web]' && wait $$!
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python

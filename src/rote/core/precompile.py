@@ -1,8 +1,9 @@
 """The kernels that are compiled when rote is installed (`hatch_build.py`), in a checkout too.
 
-`kernels.txt` names them with the types of their arguments, a line each, those that take long before
-the others. What is not there is compiled at its first use, and added to a list that the environment
-names: `ROTE_KERNELS=later ROTE_KERNEL_LIST=src/rote/core/kernels.txt rote COMMAND ...`
+`kernels.txt` names them with the types of their arguments, a line each: first those of the demo,
+which `python -m rote.core.precompile demo` compiles alone, and among each those that take long
+before the others. What is not there is compiled at its first use, and added to a list that the
+environment names: `ROTE_KERNELS=later ROTE_KERNEL_LIST=src/rote/core/kernels.txt rote COMMAND ...`
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ LIST = Path(__file__).with_name("kernels.txt")
 _ANYWHERE = ("generic", "x86-64")  # names that imply no features
 
 
-def read_list() -> list[str]:
+def read_list(demo: bool = False) -> list[str]:
     """The lines of the list: a kernel, and the types of its arguments as JSON."""
-    return LIST.read_text(encoding="utf-8").splitlines()
+    of_demo, others = LIST.read_text(encoding="utf-8").split("# The demo needs no more.\n")
+    return of_demo.splitlines() + ([] if demo else others.splitlines())
 
 
 def find_kernel(line: str) -> tuple[Any, tuple[Any, ...]]:
@@ -57,7 +59,7 @@ def build(lines: Sequence[str]) -> None:
     earlier build stay if nothing they are made of changed."""
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
-    _clear(root, _target(), lines)
+    _clear(root, _target(), read_list())
     workers = min(os.cpu_count() or 1, 8)  # the longest kernel takes an eighth of all
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(compile_kernel, lines))
@@ -126,4 +128,4 @@ def _read_type(description: Any) -> Any:
 
 if __name__ == "__main__":
     os.environ["NUMBA_CACHE_DIR"] = str(BUILT.parent)
-    build(read_list())
+    build(read_list(demo=sys.argv[1:] == ["demo"]))
