@@ -376,19 +376,10 @@ def _fragment_mark(row: Row, span: Row, kind: str, places: Sequence[Row]) -> Mar
     )
 
 
-METRIC = Metric(
+METRIC = Metric.of(
+    globals(),
     name="originality",
     title="Sentences that need a citation",
-    values=values,
-    needs=needs,
-    options=Options,
-    rows=rows,
-    reduce=reduce,
-    standard_errors=standard_errors,
-    per_text=per_text,
-    notes=notes,
-    tables=tables,
-    check=check,
     citation=(
         "Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation; "
         "Papineni et al. (2002) for BLEU; Good (1953) for the unseen mass"
@@ -406,7 +397,6 @@ METRIC = Metric(
         "dotted line: words that occur nowhere in the corpus.",
         first=("lengths",),
     ),
-    evidence=evidence,
     circular=("corpus", "new_fragments", 0.0),
     place=20,
     headlines=(
@@ -418,7 +408,6 @@ METRIC = Metric(
             percent=True,
         ),
     ),
-    method=method,
     effort="light",
     report=lambda context: context.lacks("corpus") or {"corpus": context.corpus, "top": _LISTED},
 )

@@ -129,24 +129,16 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric(
+METRIC = Metric.of(
+    globals(),
     name="self-repetition",
     title="Phrase reuse across texts",
-    values=values,
-    needs=needs,
-    options=Options,
-    rows=rows,
-    reduce=reduce,
-    many=many,
     citation=(
         "Salkar, Trikalinos, Wallace and Nenkova (2022), Self-Repetition in Abstractive Neural "
         "Summarizers; Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the "
         "Measurement of Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
     match="words",
-    undefined=undefined,
-    contributions=contributions,
-    notes=notes,
     says="How much of a text recurs in other texts of its source.",
     section="diversity",
     place=50,
@@ -160,5 +152,4 @@ METRIC = Metric(
             ratio=False,
         ),
     ),
-    method=method,
 )

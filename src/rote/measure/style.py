@@ -208,7 +208,7 @@ def _strongest_features(rows: Rows, result: Result) -> Rows:
     return table
 
 
-_LAYOUT = (
+LAYOUT = (
     Table(
         "apart",
         "Features that set a source apart",
@@ -245,16 +245,12 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric(
+METRIC = Metric.of(
+    globals(),
     name="style",
     title="Style",
-    values=values,
-    needs=needs,
-    options=Options,
     without=("tested",),
-    rows=rows,
     reduce=reduce,
-    many=many,
     citation=(
         "Biber (1988), Variation across Speech and Writing; Brown (2025), pybiber, a Python "
         "package for Biber's features; Nini (2019), The Multi-Dimensional Analysis Tagger"
@@ -263,9 +259,6 @@ METRIC = Metric(
     english=True,
     standard_errors=standard_errors,
     per_text=per_text,
-    notes=notes,
-    tables=tables,
-    layout=_LAYOUT,
     charts=(
         Chart(
             "apart",
@@ -305,6 +298,5 @@ METRIC = Metric(
             detail=True,
         ),
     ),
-    method=method,
     report=lambda context: {"tested": "dimensions"},
 )

@@ -534,17 +534,13 @@ def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Pa
             advance(1)
 
 
-METRIC = Metric(
+METRIC = Metric.of(
+    globals(),
     name="templates",
     title="Templates",
-    values=values,
     needs=needs,
     options=Options,
     rows=rows,
-    reduce=reduce,
-    resample=resample,
-    many=many,
-    text_errors=text_errors,
     interval_method=compression.METRIC.interval_method,
     stand_in=compression.METRIC.stand_in,
     per_text=counted_in_texts,
@@ -555,10 +551,7 @@ METRIC = Metric(
         "Generated Text"
     ),
     match="words",
-    notes=notes,
-    tables=tables,
     charts=CHARTS,
-    check=check,
     order_matters=True,
     layout=LAYOUT,
     says="Patterns of grammar that recur.",
@@ -573,7 +566,6 @@ METRIC = Metric(
         first=("", "lengths", "templates"),
         folded="Templates that set a source apart",
     ),
-    evidence=evidence,
     usual=True,
     place=10,
     main=("rate",),
@@ -585,7 +577,6 @@ METRIC = Metric(
             unit="templates per word",
         ),
     ),
-    method=method,
     report=looked_up,
     lesser=lambda options: replace(options, corpus=()) if is_given(options.corpus) else None,
 )
