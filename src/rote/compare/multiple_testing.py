@@ -208,7 +208,6 @@ Columns = tuple[list[float], list[float], list[float], list[float]]
 
 
 def _correct_singly(tests: Sequence[PermutedTest], correction: Correction) -> Columns:
-    """Every test by itself, then all of them by Holm or by Benjamini and Hochberg."""
     least = [max(test.least, 1 / (1 + _drawn(test))) for test in tests]
     p = [max(test.p, floor) for test, floor in zip(tests, least)]
     drawn = np.array([_drawn(test) for test in tests])
@@ -270,7 +269,6 @@ def _spread(test: PermutedTest, count: int) -> float:
 
 
 def _root_mean_square(numbers: Floats) -> float:
-    """Of what is defined."""
     squares = numbers**2
     mean = float(squares.mean())
     return math.sqrt(float(np.nanmean(squares)) if math.isnan(mean) else mean)

@@ -243,7 +243,7 @@ class EqualLengths:
         tested = tested_names(metric, options, self.source.rows) & set(self.names) & scale.keys()
         added: dict[str, Floats] = {}
         # Where every text has its partner, exchanging them leaves the spread as it is.
-        if not shared_strata(*pair, work.strata) == len(pair[0]) == len(pair[1]):
+        if not len(shared_strata(*pair, work.strata)) == len(pair[0]) == len(pair[1]):
             added = self.contributions(np.sort(np.concatenate(pair)), tested)
 
         def permuted(

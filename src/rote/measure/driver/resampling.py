@@ -598,7 +598,7 @@ class _MeasureRun:
                 if sum(map(len, pair)) < sum(map(len, all_texts)):
                     texts = dict(zip(_TESTED, map(len, pair)))
                 fewer = fewer or bool(texts)
-                shared = shared_strata(*all_texts, self.study.strata)
+                shared = len(shared_strata(*all_texts, self.study.strata))
                 windows = dict[str, PermutedTest]()
                 if matched and self.equal:
                     windows = self.equal.test(*ends, matched, count, advance)
