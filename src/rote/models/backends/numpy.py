@@ -60,8 +60,6 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Numpy:
-    """The model of a folder."""
-
     signature: str
     batch: int
     tokens: Tokens
@@ -238,7 +236,6 @@ def _rotate(x: Single, cosines: Single, sines: Single) -> None:
 
 
 def _silu_gate(gate: Single, values: Single) -> Single:
-    """SiLU of the gate times the values."""
     with np.errstate(over="ignore"):  # far below zero the gate is shut: x / inf is 0
         gated = np.exp(-gate)
     gated += 1

@@ -135,7 +135,6 @@ def _text_of(choice: Mapping[str, Any], finish: str | None) -> tuple[str, bool]:
 
 
 def _parts(parts: Sequence[Any], field: str) -> list[str]:
-    """The texts of a message that comes in parts."""
     texts = []
     for number, part in enumerate(parts):
         here = f"{field}[{number}]"
@@ -337,8 +336,6 @@ _NO_ECHO = (
 
 
 class CannotScore(RoteError):
-    """The endpoint does not give what scoring needs."""
-
     def __init__(self, where: str, detail: str = "") -> None:
         super().__init__(f"{where} {_NO_ECHO}{f' ({detail})' if detail else ''}")
 

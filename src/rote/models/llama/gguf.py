@@ -136,7 +136,6 @@ class GgufFile:
 
     @contextmanager
     def mapped(self) -> Iterator[Bytes]:
-        """All bytes, as they are asked for."""
         with ExitStack() as stack:
             maps = []
             for path in self.paths:
@@ -165,8 +164,6 @@ class GgufFile:
 
 
 class _JoinedMaps:
-    """Maps one behind the other."""
-
     def __init__(self, maps: Sequence[mmap.mmap]) -> None:
         self._maps = maps
         self._ends = np.cumsum([len(mapping) for mapping in maps]).tolist()
@@ -539,8 +536,6 @@ def numbers_in(contents: Gguf) -> int:
 
 @dataclass(slots=True)
 class _Header:
-    """Reads on from byte to byte."""
-
     path: GgufFile
     data: Bytes
     at: int = 0
