@@ -1,9 +1,8 @@
-"""How sure means, shares and ratios are where some observations belong together.
+"""How sure means, shares and ratios are where some observations belong together, in clusters.
 
-Mirrored twins of a test item and several answers to one item are not independent. What belongs
-together is a cluster, and clusters are what is drawn: an estimate knows how much every cluster adds
-to it (its influence), so that differences, ratios and whatever is paired over clusters follow by
-adding and subtracting. Where every cluster is one observation, errors are those of the jackknife.
+An estimate knows how much every cluster adds to it (its influence), so that differences, ratios and
+whatever is paired over clusters follow by adding and subtracting. Where every cluster is one
+observation, errors are those of the jackknife.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
 """How two things go together over a handful of sources: coefficients, intervals, exact tests.
+p-values come from all orders of the sources, or from many random ones where there are too many.
 
-Sources are few, five to a dozen, so nothing here leans on large numbers: p-values come from all
-orders of the sources, or from many random ones where there are too many.
+A source that occurs in several facets (tasks, genres) is still one source: numbers are centred
+within each facet, and tests exchange whole sources, in all facets at once.
 
-The same sources may occur in several facets (tasks, genres). A source is then still one source,
-however often it is measured: numbers are centred within each facet, and tests exchange whole
-sources, in all facets at once.
-
-Rank correlations of items where some belong together are estimates that know what every cluster
-adds to them (`clusters.py`), so that two over the same items can be subtracted, and one be freed of
-what others explain.
+Rank correlations of items where some belong together know what every cluster adds to them
+(`clusters.py`), so that two over the same items can be subtracted.
 """
 
 from __future__ import annotations

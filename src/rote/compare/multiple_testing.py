@@ -1,8 +1,6 @@
-"""Many tests as one family: corrected p-values, what they could have shown, and what is alike.
-
-The tests of a family are values of pairs of sources. By default they are corrected by a step-down
-maximum of their standardized differences (Westfall and Young 1993); Holm (1979), and Benjamini and
-Hochberg (1995), are there to choose. docs/statistics.md says why the first holds the level.
+"""Many tests as one family: corrected p-values, what they could have shown, and what is alike. By
+default a step-down maximum of standardized differences (Westfall and Young 1993); Holm (1979), and
+Benjamini and Hochberg (1995), are there to choose.
 """
 
 from __future__ import annotations

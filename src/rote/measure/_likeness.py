@@ -1,8 +1,6 @@
-"""How alike the texts of given pairs are, in four ways, and which pairs there are.
-
-rouge_l: ROUGE-L F, order of words. runs: the share of the words of both texts that lie in a run of
-so many words which the other text holds too. templates: the same for tags. cosine: of embeddings of
-whole texts. Pairs are texts of one set (the answers to one prompt) or, for comparison, of two sets.
+"""How alike the texts of given pairs are, by ROUGE-L F, shared runs of words, shared patterns of
+tags and the cosine of embeddings; and pairs of texts of one set (the answers to one prompt) or of
+two.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
-"""N-grams in a corpus: where they stand among all of it, what they are compared with, and which
-measured texts occur in the corpus themselves, so that their templates are found there for sure.
+"""`rote templates --corpus` and `--model`: templates in a corpus, beside as many random n-grams of
+the same texts; which measured texts occur there themselves; how surprising templates are to models.
 
-A text is taken to occur there if a document with its id has the same text, or if long runs of
-its words, from its beginning, its middle and its end, all occur there: in one document, or in
-several, since corpora are often cut at other places than the texts.
-
-Templates in a corpus: are a source's patterns of grammar in the training data, and how common?
-
-Stands behind `rote templates --corpus NAME=IDX`. Each source's templates are looked up in the
-layer of each index, beside as many random n-grams of the same texts that are no templates, and
-the reference's templates. Several corpora are asked one by one and, as if they were one, all
-together.
+A text is taken to occur there if a document with its id has the same text, or if long runs of its
+words, from its beginning, its middle and its end, all occur there: in one document, or in several,
+since corpora are often cut at other places than the texts.
 """
 
 from __future__ import annotations

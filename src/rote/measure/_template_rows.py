@@ -380,12 +380,8 @@ def _from_json(text: str, name: str) -> list[str]:
         ) from None
 
 
-# Templates by their word strings: how the paper's tables, and the package, look for them.
-#
-# A template is no longer a row of tags here but the strings of words that stand at its
-# occurrences, joined by single spaces; a text holds it if one of these strings is a substring of
-# the raw text. So a span beside punctuation or inside a contraction is never found again, not even
-# where it comes from, and "he is a" is found in "she is a".
+# Templates by their word strings: how the paper's tables, and the package, look for them. A text
+# holds a template if one of the strings of words at its occurrences is a substring of the raw text.
 #
 # The paper leaves three things open. Of what was tried on the runs of its table 12, these come
 # nearest: n-grams cross sentence ends, of equally frequent n-grams those seen first are taken, and
@@ -393,14 +389,10 @@ def _from_json(text: str, name: str) -> list[str]:
 # a token at the end of every sentence; the mean lengths that the table prints are these within
 # 0.2). Strings and texts are compared in plain glyphs.
 #
-# The package, `diversity` 0.3.1, on the tags and sentences of the layer at hand.
-# `extract_patterns`: the most frequent n-grams within sentences, equal ones as first seen, without
-# a minimum count, and their word strings. `template_rate`: share of texts that hold one of the
-# strings. `templates_per_token`: at each place of a text, how many shards of 500 strings have one
-# that begins there, so two strings of one shard at one place count once; by the text's white-space
-# words; here its mean over texts. The package shards a Python set, whose order changes from run to
-# run; here strings are sharded as they are first seen. Sentences end with their text, while the
-# package joins all texts and may let one run on into the next.
+# The package, `diversity` 0.3.1: n-grams within sentences, equal ones as first seen, without a
+# minimum count. At each place of a text it counts how many shards of 500 strings have one that
+# begins there. It shards a Python set, whose order changes from run to run; here strings are
+# sharded as they are first seen. Sentences end with their text, while the package joins all texts.
 
 # What `word_tokenize` cuts off beyond the treebank's own conventions.
 _LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»\s]*\Z)""")

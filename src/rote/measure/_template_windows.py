@@ -40,7 +40,6 @@ class WindowListing:
     kinds: int
 
     def counts(self, take: Take) -> Integers:
-        """How often each of them occurs in these texts."""
         counts = np.zeros(self.kinds, np.int64)
         _count(self.grams, self.ends, take, counts)
         return counts

@@ -248,7 +248,6 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
 
 
 def _is_equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
-    """Whether two texts hold the same items."""
     layer = sample.layer(options.how.needs[0])
     items = [[layer.ids[layer.slice(text)] for text in side.tolist()] for side in (first, second)]
     return np.array(list(map(np.array_equal, *items)), np.bool_)

@@ -400,7 +400,6 @@ class TemplateTables:
         return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
 
     def everywhere(self) -> dict[int, dict[str, int]]:
-        """For every template how often it occurs in each source."""
         wanted = np.unique(np.concatenate(list(self.chosen.values())))
         layer, windows = self.rows.layer, self.rows.windows
         columns = {s: windows.tally(layer, take)[0][wanted] for s, take in self.groups.items()}
@@ -462,7 +461,6 @@ class TemplateTables:
         return self.reader.matches(self.places(self.groups[source], numbers))
 
     def places(self, take: Take, numbers: Chosen) -> list[Integers]:
-        """Where each of the n-grams occurs in these texts."""
         places, which = self.rows.windows.places(self.rows.layer, take, numbers)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(numbers)))

@@ -1,7 +1,5 @@
-"""From a corpus to one sample: read, prepare and group, piece by piece.
-
-Each shard becomes a piece in a worker; pieces are joined here in the order of the
-input, so the sample is the same at any number of jobs.
+"""From a corpus to one sample: read, prepare and group, shard by shard in the order of the input,
+so that the sample is the same at any number of jobs.
 """
 
 from __future__ import annotations
@@ -94,13 +92,11 @@ class CollectedTexts:
         )
 
     def only(self, sources: Collection[str]) -> CollectedTexts:
-        """These sources alone."""
         if len(sources) == len(self.groups):
             return self
         return self.chosen({name: take for name, take in self.groups.items() if name in sources})
 
     def chosen(self, groups: Mapping[str, Take]) -> CollectedTexts:
-        """These texts of these sources alone."""
         chosen = np.sort(np.concatenate(list(groups.values())))
         return replace(
             self,

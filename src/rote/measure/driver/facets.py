@@ -1,10 +1,6 @@
-"""One measure over all facets of the collected texts, and their results as one.
-
-Sets of texts in place of texts: what is measured of each set, and averaged over the sets. Ten
-answers to one prompt say how varied a model is when it is asked again; all answers together also
-hold how varied the prompts are. Once each set has its values, a set is to the driver what a text is
-elsewhere: intervals are those of a mean over sets, and a test exchanges the sets of two sources
-that belong to the same input.
+"""One measure over all facets of the collected texts, and their results as one; sets of texts in
+place of texts, where what is measured of each set is averaged. To the driver a set is then what a
+text is elsewhere, and a test exchanges the sets of two sources that belong to the same input.
 """
 
 from __future__ import annotations

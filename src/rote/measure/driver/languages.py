@@ -1,9 +1,7 @@
 """Who reads the texts of a source: the annotator and the embedder of its language.
 
-A model gives numbers for texts of a language that it does not know. So sources whose language
-nobody asked for knows are left out of a measure that needs such a model, and a note says so.
-Sources that are read by different models are measured apart: their values are not exchangeable,
-so they are not tested against each other.
+Sources whose language nobody asked for knows are left out of a measure that needs such a model.
+Sources that are read by different models are measured apart: their values are not exchangeable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""The tests of all measures of a panel, corrected together, and what they could have found.
-
-A facet has two families: the verdicts, one value of each aspect, of which as many permutations are
-made as it takes; and all other values, the details. A test whose smallest possible corrected p is
-not below the level is marked as none: it must not be read as "no difference".
+"""The tests of all measures of a panel, corrected together, and what they could have found: of each
+facet the verdicts, one value of each aspect, as one family, and the details as another.
 """
 
 from __future__ import annotations
@@ -194,7 +191,6 @@ def _fill_rows(
 
 
 def _join_facets(families: Sequence[_Family]) -> list[_Family]:
-    """Verdicts and details of a facet as one."""
     by_facet: dict[str, _Family] = {}
     for family in families:
         before = by_facet[family.facet].members if family.facet in by_facet else ()

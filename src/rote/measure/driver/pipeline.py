@@ -1,8 +1,6 @@
-"""The one way from texts to results, for a measure, a panel and a report: what can work is found
-out, the texts are read once, and each measure is taken on its part of them.
-
-What the three do differently is their `Policy`: how many texts a measure gets, and what becomes of
-one that cannot work.
+"""The one way from texts to results: what can work is found out, the texts are read once, and each
+measure is taken on its part of them. What a measure, a panel and a report do otherwise is their
+`Policy`.
 """
 
 from __future__ import annotations
@@ -255,7 +253,6 @@ def open_corpus_or_store(inputs: Input, read: ReadOptions) -> Corpus | Store:
 
 
 def read_first_fields(texts: Corpus | Store) -> tuple[str, ...]:
-    """What the first record holds."""
     if isinstance(texts, Store):
         batches = (texts.piece(file)[0] for file in texts.files)
         documents = (document for batch in batches for document in batch.documents)

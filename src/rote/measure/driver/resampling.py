@@ -1,8 +1,5 @@
-"""One measure on one facet of a sample: values, intervals, tests, values at equal size.
-
-Everything here is written against the record (`Metric`), so it is the same for
-every measure. A source, a half-sample and a permuted group are all arrays of text
-numbers given to the measure's `reduce`.
+"""One measure on one facet of a sample: values, intervals, tests, values at equal size. A source, a
+half-sample and a permuted group are all arrays of text numbers given to the measure's `reduce`.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ from rote.compare.resampling import Keys, ReduceMany, generator, rank_in_groups,
 from rote.core.arrays import Floats
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
-from rote.core.progress import Advance, Reporter
+from rote.core.progress import Advance, Reporter, share_steps
 from rote.core.progress import several as counted
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Take
@@ -176,14 +173,7 @@ class _MeasureRun:
         self.tests: Tests = {}
         self.halves: dict[str, dict[str, Floats]] = {}
         with study.reporter.stage(f"{metric.name}: counting", 1.0) as advance:
-            done = 0.0
-
-            def progress(share: float) -> None:
-                nonlocal done
-                advance(share - done)
-                done = share
-
-            work = study.work(progress, self.permutations())
+            work = study.work(share_steps(advance), self.permutations())
             across = not self.settings.matched or not has_equal_length(
                 metric, options, self.texts.sample, self.texts.groups
             )
