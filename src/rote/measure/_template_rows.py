@@ -219,11 +219,9 @@ def template_values(rows: Rows, take: Take, options: Options) -> Values:
     if not words:
         return {**length, "rate": np.nan, "per_token": np.nan, "distinct": np.nan}
     chosen = templates_of(rows, take, options)
-    strings = (rows.windows, rows.word, rows.plain, take, chosen, rows.lengths)
-    if options.variant == "paper":
-        return {**length, **paper_values(*strings, origin=rows.origin)}
-    if options.variant == "package":
-        return {**length, **package_values(*strings)}
+    if options.variant != "exact":
+        texts = (rows.windows, rows.word, rows.plain, take, chosen, rows.lengths)
+        return {**length, **string_values(options.variant, *texts, origin=rows.origin)}
     counts, different = rows.windows.every.occurrences(take, chosen)
     return {
         **length,
@@ -436,7 +434,8 @@ class StringMatches:
     strings: Integers
 
 
-def paper_values(
+def string_values(
+    variant: Literal["paper", "package"],
     windows: Windows,
     word: Layer,
     raw: RawText,
@@ -445,56 +444,37 @@ def paper_values(
     lengths: Integers,
     *,
     origin: Take | None = None,
+    shard: int = SHARD,
 ) -> Values:
-    """Share of texts with a template, (template, string) pairs per token, templates in a text.
+    """Share of texts with a template, templates per token, templates in a text.
 
-    `lengths`: those of all texts in Treebank tokens, as `treebank_lengths` gives them. `origin`:
-    the texts that the strings come from, if not these.
+    `lengths`: those of all texts in the tokens of the variant. `origin`: the texts that the strings
+    come from, if not these. Per token the paper counts (template, string) pairs of each text, and
+    divides by all tokens; the package has a mean over texts, in which one without words has 0 hits.
     """
+    if not len(take):
+        return dict.fromkeys(("rate", "per_token", "distinct"), np.nan)
     strings = strings_of(windows, word, take if origin is None else origin, chosen)
     matches = find(strings.strings, raw, take)
-    distinct = _different(matches.texts, matches.strings, len(strings.strings))
-    weights = np.bincount(strings.pairs[:, 0], minlength=len(strings.strings))
-    tokens, texts = int(lengths[take].sum()), len(take)
+    if variant == "package":
+        hits = np.stack((matches.texts, matches.starts, matches.strings // shard), axis=1)
+        counts = np.bincount(np.unique(hits, axis=0)[:, 0], minlength=len(take))
+        per_token = float(np.mean(counts / np.maximum(lengths[take], 1)))
+    else:
+        _, once_in_text = _different(matches.texts, matches.strings, len(strings.strings))
+        weights = np.bincount(strings.pairs[:, 0], minlength=len(strings.strings))
+        tokens = int(lengths[take].sum())
+        per_token = int(weights[once_in_text].sum()) / tokens if tokens else np.nan
     return {
-        "rate": len(np.unique(distinct[0])) / texts if texts else np.nan,
-        "per_token": int(weights[distinct[1]].sum()) / tokens if tokens else np.nan,
-        "distinct": strings.count_held(matches) / texts if texts else np.nan,
+        "rate": len(np.unique(matches.texts)) / len(take),
+        "per_token": per_token,
+        "distinct": strings.count_held(matches) / len(take),
     }
 
 
 def package_windows(layer: Layer, n: int) -> Windows:
     """The layer's n-grams within sentences; their listings go by sentence, not by text."""
     return windows(replace(layer, text_ends=sentence_ends(layer)), n, singles=True)
-
-
-def package_values(
-    windows: Windows,
-    word: Layer,
-    raw: RawText,
-    take: Take,
-    chosen: Chosen,
-    lengths: Integers,
-    *,
-    shard: int = SHARD,
-) -> Values:
-    """Share of texts with a template, mean hits per white-space word, templates in a text.
-
-    `windows` and `chosen`: as `package_windows` and `first_seen` give them. `lengths`: those of
-    all texts in white-space words. A text without words has 0 hits.
-    """
-    texts = len(take)
-    if not texts:
-        return {"rate": np.nan, "per_token": np.nan, "distinct": np.nan}
-    strings = strings_of(windows, word, take, chosen)
-    matches = find(strings.strings, raw, take)
-    hits = np.stack((matches.texts, matches.starts, matches.strings // shard), axis=1)
-    counts = np.bincount(np.unique(hits, axis=0)[:, 0], minlength=texts)
-    return {
-        "rate": len(np.unique(matches.texts)) / texts,
-        "per_token": float(np.mean(counts / np.maximum(lengths[take], 1))),
-        "distinct": strings.count_held(matches) / texts,
-    }
 
 
 def strings_of(windows: Windows, word: Layer, take: Take, chosen: Chosen) -> TemplateStrings:

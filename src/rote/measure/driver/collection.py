@@ -20,13 +20,12 @@ from rote.core.sample import Need, RawText, Sample, Take
 from rote.corpus import Corpus, DuplicateIds, Fingerprint, Problems, map_shards
 from rote.measure.driver.preparation import (
     RAW,
-    FieldSettings,
     Preparation,
     PreparedShard,
     StoredPreparation,
-    WordSettings,
     hash_id,
 )
+from rote.measure.driver.settings import Settings
 from rote.run import Engine, get, with_threads
 
 _SMALL = 6 * 2**20
@@ -126,23 +125,25 @@ def collect_texts(
     texts: Corpus | Store,
     needs: Sequence[Need],
     *,
-    words: WordSettings,
-    fields: FieldSettings,
+    settings: Settings,
+    inputs: str | None = None,
     engine: Engine,
     reporter: Reporter,
     languages: bool = True,
 ) -> CollectedTexts:
+    """`inputs`: the field of what texts were made from, where that is to be a source too."""
     wanted, own_threads = tuple(dict.fromkeys(needs)), 1
     pieces: Iterator[PreparedShard]
     if isinstance(texts, Store):
         here = replace(texts, path=texts.path.absolute())
-        stored = StoredPreparation(here, Preparation(wanted, words, fields, False, languages))
+        preparation = Preparation(wanted, settings, inputs, False, languages)
+        stored = StoredPreparation(here, preparation)
         pieces = engine.map(stored, texts.files, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
-        preparation = Preparation(wanted, words, fields, skip, languages)
+        preparation = Preparation(wanted, settings, inputs, skip, languages)
         if 0 < texts.size < _SMALL and not engine.remote:  # of a pipe it is not known
             own_threads, engine = engine.jobs, get()
         pieces = map_shards(preparation, texts, engine, doing="reading texts")

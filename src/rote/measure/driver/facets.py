@@ -25,7 +25,6 @@ from rote.measure._text_means import per_text, reduce, standard_errors
 from rote.measure.driver.collection import CollectedTexts
 from rote.measure.driver.languages import language_signatures, split_languages
 from rote.measure.driver.multiple_testing import Tests
-from rote.measure.driver.preparation import WordSettings
 from rote.measure.driver.resampling import FacetStudy, measure_facet
 from rote.measure.driver.settings import Settings
 
@@ -145,7 +144,6 @@ def measure_facets(
     collected: CollectedTexts,
     *,
     settings: Settings,
-    words: WordSettings,
     tokenizers: Mapping[str | None, str],
     reporter: Reporter,
     tests_of_source: int = 0,
@@ -158,9 +156,7 @@ def measure_facets(
     which a source has `tests_of_source`.
     """
     results, tests = [], Tests()
-    parts, notes = split_languages(
-        metric, options, collected, words, tokenizers, reference=settings.reference, store=store
-    )
+    parts, notes = split_languages(metric, options, collected, settings, tokenizers, store=store)
     for place, part in enumerate(parts):
         try:
             if place and metric.check:
@@ -194,7 +190,7 @@ def measure_facets(
                 )
     combined = _join_results(results, list(collected.groups), settings)
     signature = combined.signature
-    if languages := language_signatures(metric, options, collected, words):
+    if languages := language_signatures(metric, options, collected, settings):
         signature = signature.with_setting("languages", languages)
     return replace(combined, notes=(*combined.notes, *notes), signature=signature), tests
 

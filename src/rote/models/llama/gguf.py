@@ -107,10 +107,6 @@ class GgufFile:
         return _PART.fullmatch(self.paths[0].name) is not None
 
     @property
-    def sizes(self) -> list[int]:
-        return [path.stat().st_size for path in self.paths]
-
-    @property
     def stamp(self) -> tuple[tuple[int, int], ...]:
         """Changes when the model does."""
         stats = (os.stat(path) for split in self.splits for path in split.paths)
@@ -153,7 +149,8 @@ class GgufFile:
 
     def read(self, begin: int, size: int) -> NDArray[np.uint8]:
         data, start = np.empty(size, np.uint8), 0
-        for path, length in zip(self.paths, self.sizes):
+        for path in self.paths:
+            length = path.stat().st_size
             low, high = max(begin, start), min(begin + size, start + length)
             if low < high:
                 data[low - begin : high - begin] = np.fromfile(
