@@ -141,9 +141,7 @@ def _concatenate(parts: Sequence[Integers]) -> Integers:
 
 def _truncated_ends(layer: Layer, words: int | None) -> Integers:
     """Where texts end, if only so many words of each are looked at."""
-    if words is None:
-        return layer.text_ends
-    return np.minimum(layer.text_ends, layer.text_starts + words)
+    return np.minimum(layer.text_ends, layer.text_starts + (words or len(layer.ids)))
 
 
 def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads: int) -> Floats:
@@ -156,23 +154,15 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads
 
 
 def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
-    starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
-    kinds = len(layer.vocabulary)
-    return _in_parts(
-        lambda first, second: rouge_pairs(layer.ids, starts, ends, kinds, first, second),
-        pairs,
-        work.jobs,
-    )
+    words = layer.ids, layer.text_starts, _truncated_ends(layer, how.words), len(layer.vocabulary)
+    return _in_parts(lambda *sides: rouge_pairs(*words, *sides), pairs, work.jobs)
 
 
 def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
     starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
-    return _in_parts(
-        lambda first, second: run_pairs(numbers, starts, ends, n, kinds, first, second),
-        pairs,
-        work.jobs,
-    )
+    runs = numbers, starts, ends, n, kinds
+    return _in_parts(lambda *sides: run_pairs(*runs, *sides), pairs, work.jobs)
 
 
 def _cosines(sample: Sample, how: Likeness, pairs: TextPairs, work: Work) -> Floats:

@@ -493,7 +493,6 @@ def _lengths(tokens: StyleTokens) -> Floats:
 
 
 def count_features(t: StyleTokens) -> Mapping[str, Integers]:
-    """How often each text has each feature that is counted."""
     flags_by_name = {**_lists(t), **_verbs(t), **_clauses(t), **_phrases(t)}
     counts = {name: t.count(flags) for name, flags in flags_by_name.items()}
     nouns, gerunds = t.pos("NOUN PROPN") & ~_hyphened(t), _gerunds(t) & t.pos("NOUN")

@@ -62,7 +62,6 @@ class Standing:
     last: tuple[int, Gram] | None
 
     def of(self, grams: Sequence[Gram]) -> Integers:
-        """How often each n-gram occurs in the corpus."""
         return self.index.counts(Grams.of(grams), self.layer)
 
     def ranks(self, counts: Integers) -> Integers:
@@ -256,8 +255,6 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _FoundGrams:
-    """N-grams of one kind as they occur in one corpus."""
-
     grams: Sequence[Gram]
     counts: Integers
     ranks: Integers
@@ -489,7 +486,9 @@ def _rows(
     comparison: Comparison,
     options: Options,
 ) -> Iterator[dict[str, Any]]:
-    bits = _bits(name, model, stretches, comparison, options)
+    title = f"templates: {name}"
+    reporter, in_text = comparison.reporter, options.context == "text"
+    bits = _bits(model, stretches, in_text, reporter, title)
     # Per text: the mean of 2 ** H over its stretches.
     means = {kind: np.array([_mean(2**text_bits) for text_bits in bits[kind]]) for kind in bits}
     # Logarithms are compared, since a few rare words would decide about means.
@@ -515,19 +514,15 @@ def _rows(
 
 
 def _bits(
-    name: str,
-    model: Model,
-    stretches: Sequence[Stretches],
-    comparison: Comparison,
-    options: Options,
+    model: Model, stretches: Sequence[Stretches], in_text: bool, reporter: Reporter, title: str
 ) -> dict[str, list[Floats]]:
     """For each kind and text the bits per token of every stretch."""
-    kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
+    kinds = (TEMPLATE, OTHER)
     spans = [(s, span) for kind in kinds for s in stretches for span in s.by_kind[kind]]
     full_texts = [stretch.text for stretch in stretches]
     texts = full_texts if in_text else [stretch.text[a:b] for stretch, (a, b) in spans]
     questions = [Continuation("", text) for text in texts]
-    scored = score_all(model, questions, comparison.reporter, title=f"templates: {name}")
+    scored = score_all(model, questions, reporter, title=title)
     if in_text:
         answers = {id(stretch): answer for stretch, answer in zip(stretches, scored)}
         bits = iter([within(answers[id(stretch)], *span) for stretch, span in spans])

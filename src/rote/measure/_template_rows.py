@@ -203,7 +203,6 @@ def windows_of(layer: Layer, lengths: Sequence[int], options: Options) -> Iterat
 
 
 def windows_in_texts(rows: Rows, options: Options) -> Integers:
-    """How many n-grams each text holds."""
     windows, layer = rows.windows, rows.layer
     if not options.by_sentence:
         lengths = layer.text_ends - layer.text_starts

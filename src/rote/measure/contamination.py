@@ -132,7 +132,6 @@ class Options:
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers of the index that are asked."""
         return tuple(dict.fromkeys((self.layer, *((LOWER, MEANING) if self.meaning else ()))))
 
 

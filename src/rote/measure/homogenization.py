@@ -217,7 +217,6 @@ def _need(options: Options) -> Need:
 
 
 def _chosen(rows: Rows, take: Take, options: Options) -> Take:
-    """The texts of a group that are compared."""
     sources = np.unique(rows.sources[take])
     if np.count_nonzero(sources != rows.reference) > 1:
         raise ValueError("a group of several sources: its pairs are not scored")

@@ -479,7 +479,7 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
 
     every = paired(np.ones(len(pairs), np.bool_))
     flags = {name: every & ~paired(~np.isnan(scores)) for name, scores in rows.scores.items()}
-    return {f"{name}{whom}": column for name, column in flags.items() for whom in ("", _OWN)}
+    return flags | {name + _OWN: column for name, column in flags.items()}
 
 
 def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -22,8 +23,8 @@ from rote.measure.driver.preparation import (
     RAW,
     Preparation,
     PreparedShard,
-    StoredPreparation,
     hash_id,
+    prepare_stored,
 )
 from rote.measure.driver.settings import Settings
 from rote.run import Engine, get, with_threads
@@ -137,7 +138,7 @@ def collect_texts(
     if isinstance(texts, Store):
         here = replace(texts, path=texts.path.absolute())
         preparation = Preparation(wanted, settings, inputs, False, languages)
-        stored = StoredPreparation(here, preparation)
+        stored = partial(prepare_stored, preparation, here)
         pieces = engine.map(stored, texts.files, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")

@@ -41,7 +41,6 @@ class LanguagePart:
 
 
 def needs_language(metric: Metric, options: Any) -> bool:
-    """Whether values depend on models of a language."""
     return metric.english or metric.embeds(options) or bool(_annotated_needs(metric, options))
 
 

@@ -273,16 +273,10 @@ class _LayerMaker:
         return derive(self.words(need.tokenizer), need.layer)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPreparation:
-    """The same for a piece that was annotated before, by its file's name."""
-
-    store: Store
-    preparation: Preparation
-
-    def __call__(self, file: str) -> PreparedShard:
-        batch, annotation = self.store.piece(file)
-        return self.preparation.piece(batch, 1, annotation)
+def prepare_stored(preparation: Preparation, store: Store, file: str) -> PreparedShard:
+    """A piece that was annotated before, by its file's name."""
+    batch, annotation = store.piece(file)
+    return preparation.piece(batch, 1, annotation)
 
 
 def hash_id(name: str, seed: int) -> bytes:
@@ -311,7 +305,6 @@ def _as_text(value: object) -> str | None:
 
 
 def _text_problem(value: object, several: bool) -> str | None:
-    """What keeps a field from being read as a text, or as several."""
     if isinstance(value, (str, int, float)):
         return None
     if not isinstance(value, (list, tuple)):

@@ -141,7 +141,6 @@ class FacetStudy:
         return scramble(np.where(alone, salt, by_name[number]), scramble(turn, np.uint64(1)))
 
     def work(self, progress: Progress, permutations: int = 0) -> Work:
-        """What a measure is told before it counts."""
         return Work(
             jobs=self.settings.jobs,
             engine=self.settings.engine,
@@ -435,15 +434,11 @@ class _MeasureRun:
         names, take = self.metric.random_values, self.texts.groups[source]
         return set(names(self.rows, take, self.options)) if names else set()
 
-    def standard_errors(self, source: str) -> Values:
-        """By half-samples where there is no formula."""
-        halves = self.halves.get(source, {})
-        drawn = {n: deviation(column) for n, column in halves.items()}
-        closed = self.closed_form(source)
-        return {**self.formulas[source], **{n: e for n, e in drawn.items() if n not in closed}}
-
     def source_result(self, source: str, values: Values) -> SourceResult:
-        take, errors = self.texts.groups[source], self.standard_errors(source)
+        take, halves = self.texts.groups[source], self.halves.get(source, {})
+        closed = self.closed_form(source)
+        errors = {n: deviation(column) for n, column in halves.items() if n not in closed}
+        errors |= self.formulas[source]
         clusters = self.clusters[source]
         words = int(self.texts.sample.words[take].sum())
         level, own_intervals = self.settings.interval, self.own_intervals[source]

@@ -35,8 +35,6 @@ _OF_THE_PAPER = {"entity_recall": "entities of the text that are in reference an
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The scores of every text, and the entities that they come from."""
-
     scores: Mapping[str, Floats]
     entities: Entities
 
@@ -124,8 +122,6 @@ class EntityTokens:
 
 @dataclass(frozen=True, slots=True)
 class Entities:
-    """The tokens of the texts and of their references; types by number."""
-
     generated: EntityTokens
     reference: EntityTokens
     types: tuple[str, ...]

@@ -128,7 +128,6 @@ class Side:
 
 
 def side_of(texts: Sequence[str]) -> Side:
-    """One side, from texts that are in memory."""
     return Side(words.get("rouge")(texts), RawText.of(texts))
 
 

@@ -108,7 +108,10 @@ def add_adapters(loaded: Loaded, rank: int, seed: int) -> Callable[[], None]:
         # The layers are put into the model itself, so `loaded` has them too.
         adapted = get_peft_model(loaded.model, config)
 
-    return lambda: adapted.merge_and_unload()
+    def merge() -> None:
+        adapted.merge_and_unload()
+
+    return merge
 
 
 def _read_config(config: str, transformers: Any) -> Any:
