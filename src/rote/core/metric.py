@@ -273,20 +273,6 @@ class Metric(Record):
     inputs: bool = True
     """Whether what the texts were made from (field `document`) is worth measuring as a source."""
 
-    @classmethod
-    def of(cls, module: Mapping[str, Any], **record: Any) -> Metric:
-        """The record of a measure from the `globals()` of its file: `Options`, `LAYOUT`, `CHARTS`
-        and the functions written there that are called as a field is."""
-        constants = {
-            name: module[name.upper()] for name in ("layout", "charts") if name.upper() in module
-        }
-        functions = {
-            field.name: module[field.name]
-            for field in fields(cls)
-            if getattr(module.get(field.name), "__module__", None) == module["__name__"]
-        }
-        return cls(**{"options": module.get("Options"), **constants, **functions, **record})
-
     @property
     def draws_differ(self) -> bool:
         """Whether groups that are drawn have other numbers than `reduce` gives."""

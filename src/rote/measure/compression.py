@@ -338,12 +338,19 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="compression",
     title="Compression",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    resample=resample,
+    text_errors=text_errors,
     interval_method="spread of what each text adds",
     stand_in="zstd and n-grams",
+    many=many,
     largest=LARGEST,
     citation=(
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
@@ -351,6 +358,7 @@ METRIC = Metric.of(
         "and Wallace (2024), Detection and Measurement of Syntactic Templates in Generated Text"
     ),
     match="words",
+    notes=notes,
     order_matters=True,
     permutations=199,
     says=lambda settings: (
@@ -371,6 +379,7 @@ METRIC = Metric.of(
             detail=True,
         ),
     ),
+    method=method,
     effort="medium",
 )
 

@@ -422,7 +422,7 @@ _MEANING_COLUMNS = (
     Column("similarity", kind="number", decimals=2),
     *make_columns("document text=the_item:text"),
 )
-LAYOUT = (
+_LAYOUT = (
     Table(
         "items",
         "Verdicts",
@@ -476,19 +476,30 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="contamination",
     title="Contamination",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Brown et al. (2020), Language Models are Few-Shot Learners (13-grams); Chowdhery et al. "
         "(2022), PaLM: Scaling Language Modeling with Pathways (70 % of 8-grams)"
     ),
     match=None,
     uncut_reason="each item is looked up as a whole",
+    standard_errors=standard_errors,
+    intervals=intervals,
     interval_method="Wilson (shares of items), jackknife over items (means)",
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
     items=True,
     inputs=False,
+    layout=_LAYOUT,
     says="Which items occur in a corpus, in full or in part.",
     section="corpus",
     circular=("corpus", "found_8", 1.0),
@@ -502,6 +513,7 @@ METRIC = Metric.of(
             percent=True,
         ),
     ),
+    method=method,
     effort="light",
     report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus},
 )

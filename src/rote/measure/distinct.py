@@ -263,10 +263,16 @@ def _numbers(raw: RawText, field: str) -> Floats:
     return numbers
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="distinct",
     title="Distinct answers to a prompt",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    standard_errors=standard_errors,
+    units=units,
     interval_method="jackknife over prompts",
     citation=(
         "Zhang, Diddee, Holm, Liu, Liu, Samuel, Wang and Ippolito (2025), NoveltyBench: Evaluating "
@@ -274,6 +280,9 @@ METRIC = Metric.of(
     ),
     match=None,
     embeds=lambda options: not options.partition and options.like == "cosine",
+    notes=notes,
+    tables=tables,
+    check=check,
     inputs=False,
     order_matters=True,
     layout=(

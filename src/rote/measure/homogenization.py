@@ -317,16 +317,26 @@ def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floa
     return {name: column / max(len(take) - 1, 1) for name, column in sums.items()}
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="homogenization",
     title="Similarity between texts",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Padmakumar and He (2024), Does Writing with Language Models Reduce Content Diversity?; "
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
         "Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
     match="words",
+    standard_errors=standard_errors,
+    many=many,
+    undefined=undefined,
+    blend=blend,
+    contributions=contributions,
+    notes=notes,
     says="How similar the texts of a source are to each other.",
     section="diversity",
     place=60,

@@ -513,12 +513,12 @@ def _is_patterns(settings: Mapping[str, str]) -> bool:
     return settings.get("of") == "patterns"
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="keyness",
     title="Keyness",
     values=_of_kind(values, grammar.values),
     needs=_of_kind(needs, grammar.needs),
+    options=Options,
     rows=_of_kind(rows, grammar.rows),
     reduce=_of_kind(reduce, grammar.reduce),
     # What is key is known of whole sources alone.
@@ -530,6 +530,7 @@ METRIC = Metric.of(
     ),
     cited_with={"of": "Guo"},
     match=None,
+    check=check,
     needs_reference=lambda options: grammar.NO_REFERENCE if options.of == "patterns" else "",
     notes=_of_kind(notes, grammar.notes),
     tables=_of_kind(tables, grammar.tables),

@@ -485,23 +485,39 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="lexical",
     title="Words",
+    values=values,
+    needs=needs,
+    options=Options,
     without=("threshold", "ngram_max"),
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language "
         "Models; Covington and McFall (2010) for MATTR; McCarthy and Jarvis (2007, 2010) for "
         "HD-D and MTLD"
     ),
     match="words",
+    standard_errors=standard_errors,
+    resample=resample,
+    many=many,
+    random_values=random_values,
+    draw=draw,
     # Fewer n-grams than Unique-n draws: a draw of windows then has no draw inside it.
     largest=20_000,
+    per_text=per_text,
+    contributions=contributions,
+    undefined=undefined,
+    notes=notes,
+    sizes=sizes,
+    cut=cut,
     says="How varied the words are.",
     section="diversity",
     place=10,
     panel=({},),
     main=("unique",),
     headlines=(Headline("unique", "uses more varied words", "uses less varied words"),),
+    method=method,
 )

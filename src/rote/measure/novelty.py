@@ -464,7 +464,7 @@ def _per_text(function: Any, column: Integers, text_ends: Integers) -> Integers:
     return counts
 
 
-LAYOUT = (
+_LAYOUT = (
     Table(
         "copied",
         "The longest copied runs",
@@ -521,10 +521,14 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
             yield cut_evidence(Evidence("novelty", source, row["id"], text, (mark,)))
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="novelty",
     title="Overlap with the corpus",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Merrill, Smith and Elazar (2024), Evaluating n-Gram Novelty of Language Models Using "
         "Rusty-DAWG; Lu, Sclar, Hallinan, Mireshghallah, Liu, Han, Ettinger, Jiang, Chandu, "
@@ -533,6 +537,13 @@ METRIC = Metric.of(
     ),
     match=None,
     uncut_reason="a window would cut copied spans",
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    charts=CHARTS,
+    check=check,
+    layout=_LAYOUT,
     says="How much of the texts occurs in a corpus, and how much is new.",
     section="corpus",
     chapter=Chapter(
@@ -542,6 +553,7 @@ METRIC = Metric.of(
         legend="Underlined: words that occur in the corpus in the same order; sources are below "
         "the text.",
     ),
+    evidence=evidence,
     circular=("corpus", "coverage_8", 1.0),
     place=10,
     headlines=(
@@ -553,6 +565,7 @@ METRIC = Metric.of(
             percent=True,
         ),
     ),
+    method=method,
     effort="light",
     report=lambda context: context.lacks("corpus") or {"corpus": context.corpus},
     lesser=lambda options: replace(options, tags="") if options.tags else None,

@@ -375,10 +375,19 @@ def _fragment_mark(row: Row, span: Row, kind: str, places: Sequence[Row]) -> Mar
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="originality",
     title="Sentences that need a citation",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
     citation=(
         "Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation; "
         "Papineni et al. (2002) for BLEU; Good (1953) for the unseen mass"
@@ -396,6 +405,7 @@ METRIC = Metric.of(
         "dotted line: words that occur nowhere in the corpus.",
         first=("lengths",),
     ),
+    evidence=evidence,
     circular=("corpus", "new_fragments", 0.0),
     place=20,
     headlines=(
@@ -407,6 +417,7 @@ METRIC = Metric.of(
             percent=True,
         ),
     ),
+    method=method,
     effort="light",
     report=lambda context: context.lacks("corpus") or {"corpus": context.corpus, "top": _LISTED},
 )

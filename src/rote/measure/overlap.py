@@ -375,26 +375,37 @@ def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
             yield Finding(text, name, source, state)
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="overlap",
     title="Overlap with the training set",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Choubey et al. (2023), Lexical Repetitions Lead to Rote Learning: Unveiling the Impact of "
         "Lexical Overlap in Train and Test Reference Summaries"
     ),
     match=None,
     permutations=1_999,
+    resample=resample,
+    intervals=intervals,
     interval_method=(
         "jackknife over items, of ratios on the log (Student's t); rank correlation after Bonett "
         "and Wright"
     ),
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
     charts=CHARTS,
+    check=check,
     settle=settled,
     inputs=False,
     layout=LAYOUT,
     says="How close items are to the training set, and whether scores rise with that.",
     section="corpus",
+    findings=findings,
     circular=("training set", "overlap", 1.0),
     place=40,
     headlines=(
@@ -406,6 +417,7 @@ METRIC = Metric.of(
             percent=True,
         ),
     ),
+    method=method,
     effort="light",
     report=lambda context: context.lacks("train") or {"train": context.train},
 )

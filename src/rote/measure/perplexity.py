@@ -132,16 +132,22 @@ def _ratio(bits: float, of: Floats) -> float:
     return bits / total if total else math.nan
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="perplexity",
     title="Perplexity",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Jelinek, Mercer, Bahl and Baker (1977), Perplexity: a measure of the difficulty of speech "
         "recognition tasks"
     ),
     match=None,
     uncut_reason="every window would need another pass of the model",
+    per_text=per_text,
+    notes=notes,
     check=lambda options, signature: check_models([options.model] if options.model else []),
     report=lambda context: "",  # a report asks no model
 )

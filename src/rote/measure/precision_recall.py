@@ -315,7 +315,7 @@ def _part(work: Work, start: float, stop: float) -> Work:
     return replace(work, progress=lambda done: work.progress(start + (stop - start) * done))
 
 
-LAYOUT = (
+_LAYOUT = (
     Table(
         "baseline",
         "Halves of the texts against halves of the reference's",
@@ -375,10 +375,15 @@ def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
         yield Finding(text, values[0], source)
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="precision-recall",
     title="Precision and recall",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    resample=resample,
     citation=(
         "Le Bronnec, Verine, Negrevergne, Chevaleyre and Allauzen (2024), Exploring Precision and "
         "Recall to assess the quality and diversity of LLMs; Guo, Shang and Clavel (2025), "
@@ -389,12 +394,18 @@ METRIC = Metric.of(
     match=None,
     embeds=lambda options: "meaning" in options.on,
     uncut_reason="sentences are compared, and all samples are cut to as many of them already",
+    notes=notes,
+    tables=tables,
+    check=check,
     tested=False,
     inputs=False,
+    layout=_LAYOUT,
     says="How far the sentences of a source and of the reference overlap.",
     section="patterns",
+    findings=findings,
     place=20,
     main=("precision", "recall"),
+    method=method,
     report=lambda context: (
         context.lacks("reference") or {"sentences": context.sentences, "embedder": context.embedder}
     ),

@@ -579,10 +579,17 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="sameness",
     title="Sameness between sources",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    standard_errors=standard_errors,
+    units=units,
+    many=many,
     interval_method="jackknife over prompts",
     citation=(
         "Jiang, Chai, Li, Liu, Fok, Dziri, Tsvetkov, Sap, Albalak and Choi (2025), "
@@ -593,10 +600,17 @@ METRIC = Metric.of(
     embeds=lambda options: "cosine" in options.scores,
     uncut_reason="texts that answer the same prompt are compared as they are; --words N takes the "
     "first N words of each",
+    undefined=undefined,
+    notes=notes,
+    tables=tables,
+    check=check,
     inputs=False,
+    layout=LAYOUT,
+    charts=CHARTS,
     says="How similar the answers of different sources to the same prompt are.",
     section="diversity",
     place=65,
     main=("rouge_l",),
+    method=method,
     report=lambda context: context.lacks_prompts() or {},
 )

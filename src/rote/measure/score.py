@@ -135,21 +135,27 @@ def report(context: ReportContext) -> Sequence[Mapping[str, Any]] | str:
     return [{"scores": (name,), "embedder": made_by.get(name, NONE)} for name in scores]
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="score",
     title="Scores against reference and document",
+    values=values,
+    needs=needs,
     options=Options,
+    rows=rows,
     reduce=reduce,
     citation="; ".join(part.CITATION for part in (rouge, meaning, fragments, entities)),
     match=None,
     uncut_reason="a text is scored against its whole reference and document",
     standard_errors=standard_errors,
     per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
     settle=settle_scores,
     embeds=lambda options: "cosine" in chosen_scores(options),
     inputs=False,
     layout=entities.LAYOUT,
+    heading=heading,
     says="How close a text is to its reference, and how much of it comes from its document.",
     section="references",
     place=20,
@@ -195,5 +201,7 @@ METRIC = Metric.of(
             percent=True,
         ),
     ),
+    method=method,
     cited_with={"bertscore": "BERTScore", "comet": "COMET"},
+    report=report,
 )

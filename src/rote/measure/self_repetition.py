@@ -129,16 +129,24 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="self-repetition",
     title="Phrase reuse across texts",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    many=many,
     citation=(
         "Salkar, Trikalinos, Wallace and Nenkova (2022), Self-Repetition in Abstractive Neural "
         "Summarizers; Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the "
         "Measurement of Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
     match="words",
+    undefined=undefined,
+    contributions=contributions,
+    notes=notes,
     says="How much of a text recurs in other texts of its source.",
     section="diversity",
     place=50,
@@ -152,4 +160,5 @@ METRIC = Metric.of(
             ratio=False,
         ),
     ),
+    method=method,
 )

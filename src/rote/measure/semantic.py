@@ -313,16 +313,30 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="semantic",
     title="Meaning",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
     citation=(
         "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language Models; "
         "Friedman and Dieng (2023), The Vendi Score; Reimers and Gurevych (2019), Sentence-BERT"
     ),
     match="sentences",
     embeds=lambda options: True,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    contributions=contributions,
+    undefined=undefined,
+    notes=notes,
+    resample=resample,
+    many=many,
+    check=check,
+    sizes=sizes,
+    cut=cut,
     says="How far apart sentences are in meaning, by their embeddings.",
     section="diversity",
     place=30,
@@ -330,6 +344,7 @@ METRIC = Metric.of(
     panel=({"sentences": 500},),
     main=("semantic",),
     headlines=(Headline("semantic", "says more varied things", "says less varied things"),),
+    method=method,
     report=lambda context: {"sentences": context.sentences, "embedder": context.embedder},
 )
 

@@ -208,7 +208,7 @@ def _strongest_features(rows: Rows, result: Result) -> Rows:
     return table
 
 
-LAYOUT = (
+_LAYOUT = (
     Table(
         "apart",
         "Features that set a source apart",
@@ -245,12 +245,16 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="style",
     title="Style",
+    values=values,
+    needs=needs,
+    options=Options,
     without=("tested",),
+    rows=rows,
     reduce=reduce,
+    many=many,
     citation=(
         "Biber (1988), Variation across Speech and Writing; Brown (2025), pybiber, a Python "
         "package for Biber's features; Nini (2019), The Multi-Dimensional Analysis Tagger"
@@ -259,6 +263,9 @@ METRIC = Metric.of(
     english=True,
     standard_errors=standard_errors,
     per_text=per_text,
+    notes=notes,
+    tables=tables,
+    layout=_LAYOUT,
     charts=(
         Chart(
             "apart",
@@ -298,5 +305,6 @@ METRIC = Metric.of(
             detail=True,
         ),
     ),
+    method=method,
     report=lambda context: {"tested": "dimensions"},
 )

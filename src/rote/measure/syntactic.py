@@ -401,7 +401,7 @@ def _per_text(sentences: Sentences, texts: int) -> Integers:
     return np.bincount(sentences.texts, minlength=texts).astype(np.int64)
 
 
-LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)
+_LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)
 
 
 def method(s: Mapping[str, str]) -> str:
@@ -498,16 +498,32 @@ def _nested_tree(tree: Tree) -> Any:
     return root
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="syntactic",
     title="Sentence structure",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    resample=resample,
+    many=many,
     citation=(
         "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language "
         "Models; Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt (2011) for the "
         "kernel; Zhang and Shasha (1989) for the edit distance"
     ),
     match="sentences",
+    sizes=sizes,
+    cut=cut,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    contributions=contributions,
+    undefined=undefined,
+    notes=notes,
+    tables=tables,
+    check=check,
+    layout=_LAYOUT,
     says="How different the dependency trees of sentences are.",
     section="diversity",
     place=20,
@@ -521,5 +537,6 @@ METRIC = Metric.of(
             equal="wl_matched",
         ),
     ),
+    method=method,
     cited_with={"edit_distance": "edit distance"},
 )

@@ -527,13 +527,17 @@ def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Pa
             advance(1)
 
 
-METRIC = Metric.of(
-    globals(),
+METRIC = Metric(
     name="templates",
     title="Templates",
+    values=values,
     needs=needs,
     options=Options,
     rows=rows,
+    reduce=reduce,
+    resample=resample,
+    many=many,
+    text_errors=text_errors,
     interval_method=compression.METRIC.interval_method,
     stand_in=compression.METRIC.stand_in,
     per_text=counted_in_texts,
@@ -544,7 +548,10 @@ METRIC = Metric.of(
         "Generated Text"
     ),
     match="words",
+    notes=notes,
+    tables=tables,
     charts=CHARTS,
+    check=check,
     order_matters=True,
     layout=LAYOUT,
     says="Patterns of grammar that recur.",
@@ -559,6 +566,7 @@ METRIC = Metric.of(
         first=("", "lengths", "templates"),
         folded="Templates that set a source apart",
     ),
+    evidence=evidence,
     usual=True,
     place=10,
     main=("rate",),
@@ -570,6 +578,7 @@ METRIC = Metric.of(
             unit="templates per word",
         ),
     ),
+    method=method,
     report=looked_up,
     lesser=lambda options: replace(options, corpus=()) if is_given(options.corpus) else None,
 )
