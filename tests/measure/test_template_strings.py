@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import distribution
 from types import ModuleType
 from typing import Any
@@ -25,9 +26,8 @@ from rote.measure import _template_rows
 from rote.measure._template_rows import (
     find,
     first_seen,
-    package_values,
     package_windows,
-    paper_values,
+    string_values,
     strings_of,
     treebank_lengths,
 )
@@ -108,7 +108,7 @@ def paper(
     made = windows(pos, n, singles=True)
     take = everything(texts) if take is None else take
     chosen = first_seen(made, pos, take, top)
-    return paper_values(made, word, raw_of(raw), take, chosen, np.array(lengths))
+    return string_values("paper", made, word, raw_of(raw), take, chosen, np.array(lengths))
 
 
 def package(texts: list[Text], raw: list[str], n: int, top: int, shard: int = 500) -> Any:
@@ -116,7 +116,7 @@ def package(texts: list[Text], raw: list[str], n: int, top: int, shard: int = 50
     made, take = package_windows(pos, n), everything(texts)
     chosen = first_seen(made, pos, take, top)
     lengths = np.array([len(text.split()) for text in raw])
-    values = package_values(made, word, raw_of(raw), take, chosen, lengths, shard=shard)
+    values = string_values("package", made, word, raw_of(raw), take, chosen, lengths, shard=shard)
     spelled = strings_of(made, word, take, chosen).strings
     order = [string.decode("utf-8", "surrogatepass") for string in spelled]
     return values, order
@@ -260,10 +260,9 @@ def test_layers_that_are_not_words_are_refused() -> None:
 def test_no_text_and_no_template_are_defined() -> None:
     pos, word = layers_of([tagged("one/A"), []])
     raw, lengths, take = raw_of(["one", ""]), np.array([1, 0]), np.arange(2)
-    for made, values in (
-        (windows(pos, 3, singles=True), paper_values),
-        (package_windows(pos, 3), package_values),
-    ):
+    made_by_variant = {"paper": windows(pos, 3, singles=True), "package": package_windows(pos, 3)}
+    for variant, made in made_by_variant.items():
+        values = partial(string_values, variant)
         chosen = first_seen(made, pos, take, 5)
         found = values(made, word, raw, take, chosen, lengths)
         assert found == {"rate": 0, "per_token": 0, "distinct": 0}
@@ -278,10 +277,12 @@ def test_strings_may_come_from_other_texts() -> None:
     made, first, second = windows(pos, 3, singles=True), np.array([0]), np.array([1])
     chosen = first_seen(made, pos, first, 5)
     lengths = np.array([3, 7])
-    own = paper_values(made, word, raw, second, chosen, lengths)
+    own = string_values("paper", made, word, raw, second, chosen, lengths)
     assert own == {"rate": 1, "per_token": 1 / 7, "distinct": 1}
-    assert paper_values(made, word, raw, second, chosen, lengths, origin=first) == own
-    assert paper_values(made, word, raw, first, chosen, lengths, origin=second)["rate"] == 0
+    assert string_values("paper", made, word, raw, second, chosen, lengths, origin=first) == own
+    assert (
+        string_values("paper", made, word, raw, first, chosen, lengths, origin=second)["rate"] == 0
+    )
 
 
 TAGGED = each(one_of(["a", "b", "ab", "é", "a b", "\udc80", "."]), one_of(["A", "B"]))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import InputError, MissingExtra
-from rote.models.tokens import LibraryTokens, close_gaps, read_tokens
+from rote.models.tokens import Encoded, LibraryTokens, read_tokens
 from tests.models import tiny
 
 OTHER = r"[a-z]{1,3}|(b|\S)+?c| ?[^\s\-a-z\]]+|\s+"
@@ -97,7 +97,8 @@ def test_bytes_that_are_no_character_are_shown_as_such(tmp_path: Path) -> None:
 
 def test_spaces_that_a_tokenizer_leaves_out_belong_to_what_follows() -> None:
     # A start token, a word, a trimmed space before a word, a character in two tokens.
-    assert close_gaps([0, 0, 4, 7, 7], [0, 3, 7, 8, 8]) == [0, 0, 3, 7, 7]
+    spans = [(0, 0), (0, 3), (4, 7), (7, 8), (7, 8)]
+    assert Encoded.of(range(5), spans).starts == [0, 0, 3, 7, 7]
 
 
 def test_tokens_after_others_keep_their_space(tmp_path: Path) -> None:

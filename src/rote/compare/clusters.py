@@ -1,9 +1,8 @@
-"""How sure means, shares and ratios are where some observations belong together.
+"""How sure means, shares and ratios are where some observations belong together, in clusters.
 
-Mirrored twins of a test item and several answers to one item are not independent. What belongs
-together is a cluster, and clusters are what is drawn: an estimate knows how much every cluster adds
-to it (its influence), so that differences, ratios and whatever is paired over clusters follow by
-adding and subtracting. Where every cluster is one observation, errors are those of the jackknife.
+An estimate knows how much every cluster adds to it (its influence), so that differences, ratios and
+whatever is paired over clusters follow by adding and subtracting. Where every cluster is one
+observation, errors are those of the jackknife.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ class ClusterEstimate:
 
     @property
     def error(self) -> float:
-        """The standard error; nan where a part has fewer than two clusters."""
         if self.least < 2 or math.isnan(self.value):
             return math.nan
         return math.sqrt(float((self.influence**2).sum()))
@@ -39,7 +37,6 @@ class ClusterEstimate:
         return ClusterEstimate(self.value - other.value, influence, min(self.least, other.least))
 
     def log(self) -> ClusterEstimate:
-        """Of its logarithm; nan where there is none."""
         if not self.value > 0:
             return ClusterEstimate(math.nan, self.influence, self.least)
         return ClusterEstimate(math.log(self.value), self.influence / self.value, self.least)
@@ -72,7 +69,6 @@ def mean_by_cluster(values: Floats, clusters: Integers, count: int) -> ClusterEs
 
 
 def average_estimates(estimates: Sequence[ClusterEstimate]) -> ClusterEstimate:
-    """The mean of several estimates from the same clusters."""
     return ClusterEstimate(
         float(np.mean([estimate.value for estimate in estimates])),
         np.mean([estimate.influence for estimate in estimates], axis=0),
@@ -151,14 +147,12 @@ def inflation_units(right: Floats, clusters: Integers) -> float:
 
 
 def number_clusters(names: Sequence[object] | Integers) -> Integers:
-    """Clusters by name, numbered from 0 on."""
     if not len(names):
         return np.empty(0, np.int64)
     return np.unique(np.asarray(names), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def safe_exp(number: float) -> float:
-    """Infinity where there is no such float."""
     try:
         return math.exp(number)
     except OverflowError:

@@ -1,15 +1,11 @@
 """How two things go together over a handful of sources: coefficients, intervals, exact tests.
+p-values come from all orders of the sources, or from many random ones where there are too many.
 
-Sources are few, five to a dozen, so nothing here leans on large numbers: p-values come from all
-orders of the sources, or from many random ones where there are too many.
+A source that occurs in several facets (tasks, genres) is still one source: numbers are centred
+within each facet, and tests exchange whole sources, in all facets at once.
 
-The same sources may occur in several facets (tasks, genres). A source is then still one source,
-however often it is measured: numbers are centred within each facet, and tests exchange whole
-sources, in all facets at once.
-
-Rank correlations of items where some belong together are estimates that know what every cluster
-adds to them (`clusters.py`), so that two over the same items can be subtracted, and one be freed of
-what others explain.
+Rank correlations of items where some belong together know what every cluster adds to them
+(`clusters.py`), so that two over the same items can be subtracted.
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ import numpy as np
 
 from rote.compare.clusters import ClusterEstimate
 from rote.compare.resampling import generator
-from rote.core.arrays import Flags, Floats, Integers
+from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.progress import several
 
 MIN_ITEMS = 3
@@ -33,7 +29,7 @@ MIN_ITEMS = 3
 _SINGULAR = 1e-9
 
 
-def ranked(values: Floats) -> Floats:
+def ranked(values: Array) -> Floats:
     """From 1 on; equal values share the middle of theirs. Permutations ask thousands of times."""
     ordered = np.sort(values)
     ranks: Floats = (ordered.searchsorted(values) + ordered.searchsorted(values, "right") + 1) / 2
@@ -50,7 +46,7 @@ def rank_estimate(x: Floats, y: Floats, items: Integers) -> ClusterEstimate:
     if least < MIN_ITEMS or not x_places.any() or not y_places.any():
         return ClusterEstimate(math.nan, np.zeros(count), least)
     n = len(x)
-    a, b = (_ranks(places) / n for places in (x_places, y_places))
+    a, b = (ranked(places) / n for places in (x_places, y_places))
     a, b = a - a.mean(), b - b.mean()
     a2, b2 = (a * a).mean(), (b * b).mean()
     over, under = float((a * b).mean()), math.sqrt(float(a2 * b2))
@@ -62,13 +58,6 @@ def rank_estimate(x: Floats, y: Floats, items: Integers) -> ClusterEstimate:
     each = (product - product.mean()) / under - over / under / 2 * (spread - spread.mean())
     influence = np.bincount(items, each, minlength=count) / n
     return ClusterEstimate(over / under, influence * math.sqrt(least / (least - 1)), least)
-
-
-def _ranks(places: Integers) -> Floats:
-    """As `ranked`, of values that are numbered in order already."""
-    sizes = np.bincount(places)
-    ranks: Floats = ((2 * sizes.cumsum() - sizes + 1) / 2)[places]
-    return ranks
 
 
 def _weights_above(places: Integers, weights: Floats) -> Floats:
@@ -124,8 +113,6 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A correlation, its interval and the p-value of its test; nan where undefined."""
-
     estimate: float = math.nan
     low: float = math.nan
     high: float = math.nan

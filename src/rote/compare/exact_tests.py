@@ -144,7 +144,6 @@ def wilcoxon_exact(differences: Sequence[float]) -> float:
 
 
 def _nonzero(differences: Sequence[float]) -> Floats:
-    """Those that are defined and not 0."""
     return np.array([d for d in differences if d != 0 and not math.isnan(d)])
 
 

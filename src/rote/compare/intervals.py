@@ -1,10 +1,7 @@
 """How sure a value is: half-samples of texts, or the jackknife where a formula exists.
 
-Diversity and repetition are not sums over texts, and a text drawn twice looks like repetition, so
-texts are never drawn with replacement. The mean over all pairs of a similarity that is an inner
-product needs no pairs: with unit vectors u and their sum S, the similarities of all ordered pairs
-of different things add up to |S|^2 - n. Things belong to texts; the interval leaves out one text at
-a time, since sentences of one text are not independent, and pairs still less.
+A text drawn twice looks like repetition, so texts are never drawn with replacement. The
+similarities of all ordered pairs of n unit vectors with the sum S add up to |S|^2 - n.
 """
 
 from __future__ import annotations
@@ -40,13 +37,12 @@ def draw_half_samples(
     many: ReduceMany | None = None,
     count: int | None = None,
 ) -> dict[str, Floats]:
-    """Each value of 200 half-samples without replacement, whose standard deviation is the standard
-    error of the value (the delete-half jackknife).
+    """Each value of 200 half-samples, whose standard deviation is the standard error of the value
+    (the delete-half jackknife).
 
     For an odd number n of units, of which m are drawn, they are brought closer to their mean, by
-    sqrt(m / (n - m)). Texts of one key belong together, such as those that answer the same prompt:
-    they are drawn or left out together. Draws of two sources go together where their texts have the
-    same keys, so that the spread of a difference is that of paired differences. `many` takes the
+    sqrt(m / (n - m)). Texts of one key are drawn or left out together, and draws of two sources go
+    together where their texts have the same keys, so that a difference is paired. `many` takes the
     place of `reduce`, and many groups at once. `count`: the first so many draws alone.
     """
     ascending = np.argsort(take)
@@ -92,8 +88,6 @@ def calibrated_error(quick: Floats, exact: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ValueEstimate:
-    """A value with what is known of its error."""
-
     value: float
     ends: tuple[float, float]
     """Of its interval."""
@@ -176,21 +170,19 @@ def text_deviation(first: ValueEstimate, second: ValueEstimate, level: float) ->
 
 def paired_error(first: ValueEstimate, second: ValueEstimate) -> float:
     """The standard error of a difference between paired values; nan where it is not known."""
-    halves = first.halves, second.halves
-    if halves[0] is None or halves[1] is None:
+    if first.halves is None or second.halves is None:
         return math.nan
-    known = np.isfinite(halves[0]).all() and np.isfinite(halves[1]).all()
-    return deviation(halves[0] - halves[1]) if known else math.nan
+    known = np.isfinite(first.halves).all() and np.isfinite(second.halves).all()
+    return deviation(first.halves - second.halves) if known else math.nan
 
 
 def _correlation(first: ValueEstimate, second: ValueEstimate) -> float:
     """Of two values that answer the same doc_ids; 0 where it is not known."""
+    if first.halves is None or second.halves is None:
+        return 0.0
     halves = first.halves, second.halves
-    if halves[0] is None or halves[1] is None:
-        return 0.0
-    if not all(deviation(column) > NO_ERROR for column in (halves[0], halves[1])):
-        return 0.0
-    return float(np.corrcoef(halves[0], halves[1])[0, 1])
+    varying = all(deviation(column) > NO_ERROR for column in halves)
+    return float(np.corrcoef(*halves)[0, 1]) if varying else 0.0
 
 
 def mean(values: Floats) -> float:
@@ -395,5 +387,4 @@ def similarity_without(square: float, products: Floats, squares: Floats, counts:
 
 def clustered_error(square: float, products: Floats, squares: Floats, counts: Floats) -> float:
     """Jackknife standard error, over texts, of the mean similarity (and so of 1 minus it)."""
-    without = similarity_without(square, products, squares, counts)[counts > 0]
-    return left_out_error(without)
+    return left_out_error(similarity_without(square, products, squares, counts)[counts > 0])

@@ -1,14 +1,9 @@
-"""What does one group of texts say more often than another? Counts of many things, held together.
-
-Raw frequency shows only what is common everywhere, and raw ratios show only what is rare. The
-log-odds ratio with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, Fightin'
-Words) takes every thing to be as frequent in both groups as in the two together until the counts
-say otherwise; z is its size in standard errors.
+"""What one group of texts says more often than another: the log-odds ratio with an informative
+Dirichlet prior (Monroe, Colaresi and Quinn 2008, Fightin' Words).
 
 z is that of independent occurrences. A text that repeats itself makes it too large, and so does
 looking only where much is to be found, so z has no p-value here. Texts are permuted between the
-groups instead, all that leads to z is done again each time, and a thing is certain as far as its z
-stands out among what permuted groups give it, more than anything does in one of them.
+groups instead, and all that leads to z is done again each time.
 """
 
 from __future__ import annotations
@@ -112,7 +107,6 @@ def frequent_enough(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int
 
 
 def contrast(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]) -> LogOdds:
-    """Log-odds ratio and z of each thing under the pooled prior."""
     prior, prior_total = pooled_prior(counts_a, counts_b, totals)
     return log_odds(counts_a, counts_b, prior, totals=totals, prior_total=prior_total)
 

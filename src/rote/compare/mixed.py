@@ -186,7 +186,6 @@ class MixedModel:
         return self.unit * math.sqrt(self._variance)
 
     def contrast(self, weights: Floats) -> Contrast:
-        """A weighted sum of the fixed effects, and whether it is 0."""
         from scipy.special import stdtr
 
         estimate, error = float(weights @ self.effects), self._error(weights)

@@ -1,8 +1,6 @@
-"""Many tests as one family: corrected p-values, what they could have shown, and what is alike.
-
-The tests of a family are values of pairs of sources. By default they are corrected by a step-down
-maximum of their standardized differences (Westfall and Young 1993); Holm (1979), and Benjamini and
-Hochberg (1995), are there to choose. docs/statistics.md says why the first holds the level.
+"""Many tests as one family: corrected p-values, what they could have shown, and what is alike. By
+default a step-down maximum of standardized differences (Westfall and Young 1993); Holm (1979), and
+Benjamini and Hochberg (1995), are there to choose.
 """
 
 from __future__ import annotations
@@ -208,7 +206,6 @@ Columns = tuple[list[float], list[float], list[float], list[float]]
 
 
 def _correct_singly(tests: Sequence[PermutedTest], correction: Correction) -> Columns:
-    """Every test by itself, then all of them by Holm or by Benjamini and Hochberg."""
     least = [max(test.least, 1 / (1 + _drawn(test))) for test in tests]
     p = [max(test.p, floor) for test, floor in zip(tests, least)]
     drawn = np.array([_drawn(test) for test in tests])
@@ -270,7 +267,6 @@ def _spread(test: PermutedTest, count: int) -> float:
 
 
 def _root_mean_square(numbers: Floats) -> float:
-    """Of what is defined."""
     squares = numbers**2
     mean = float(squares.mean())
     return math.sqrt(float(np.nanmean(squares)) if math.isnan(mean) else mean)

@@ -1,15 +1,6 @@
-"""Does a source differ from the reference? Labels are permuted.
-
-Where sources answer the same prompts (`doc_id`), labels are exchanged only among
-texts with the same doc_id, so that what the prompts themselves demand cannot look
-like a difference between sources. Texts whose prompt only one of the two has exchange
-labels among themselves; where several have the same prompt, with as many of another one, so that
-what they share stays in one source, as it was. Several answers of each source to a prompt that both
-have are exchanged as wholes: answers of one model to one prompt are more alike than those of two.
-Where one has more of them, the test takes as many of both (`balance_groups`): wholes of different
-size cannot be exchanged.
-
-What becomes of many such tests is in `multiple_testing`.
+"""Does a source differ from the reference? Labels are permuted, within a doc_id where both have it,
+so that what prompts demand cannot look like a difference between sources; several answers to one
+prompt keep together. What becomes of many such tests is in `multiple_testing`.
 """
 
 from __future__ import annotations
@@ -154,10 +145,10 @@ class SourceValues:
         }
 
 
-def shared_strata(a: Take, b: Take, strata: Strata) -> int:
-    """How many doc_ids have texts in both groups."""
+def shared_strata(a: Take, b: Take, strata: Strata) -> Integers:
+    """The doc_ids that have texts in both groups."""
     common = np.intersect1d(strata[a], strata[b])
-    return int((common >= 0).sum())
+    return common[common >= 0]
 
 
 def balance_groups(
@@ -349,8 +340,7 @@ def _exchange_units(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integer
     share too few doc_ids, labels of its texts are exchanged one by one.
     """
     doc_ids, ours = strata[np.concatenate((a, b))], _labels(a, b)
-    common = np.intersect1d(strata[a], strata[b])
-    common = common[common >= 0]
+    common = shared_strata(a, b, strata)
     shared = np.isin(doc_ids, common)
     stratum, leader = np.where(shared, doc_ids, -1), np.arange(len(doc_ids))
     _, number = np.unique(doc_ids, return_inverse=True)

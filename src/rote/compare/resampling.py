@@ -1,8 +1,5 @@
-"""Running one cheap function many times, on several threads, with the same outcome.
-
-Each draw gets a random generator of its own, made from the seed and the draw's
-number alone, so neither the number of threads nor their timing can be seen in a
-result.
+"""Running one cheap function many times, on several threads, with the same outcome: each draw has a
+random generator of its own, made from the seed and the draw's number alone.
 """
 
 from __future__ import annotations
@@ -34,7 +31,6 @@ def generator(seed: int, purpose: str, draw: int = 0) -> np.random.Generator:
 
 
 def generators(seed: int, purpose: str, numbers: range) -> Iterator[np.random.Generator]:
-    """The same for many draws of one purpose."""
     return (generator(seed, purpose, number) for number in numbers)
 
 

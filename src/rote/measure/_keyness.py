@@ -62,7 +62,6 @@ class Items:
         return len(self.grams[0]) if self.grams else 0
 
     def column(self, number: int) -> Floats:
-        """How often each text holds one item."""
         counts: Floats = self.by_item[:, [number]].toarray().ravel()
         return counts
 
@@ -353,7 +352,6 @@ def _absorbed(phrase: KeyPhrase, other: KeyPhrase, where: Where) -> bool:
 
 
 def spread(items: Items, number: int, take: Take) -> dict[str, float]:
-    """How evenly the texts of a side hold an item."""
     from rote.search.rows.collocates import deviation, juilland
 
     counts, sizes = items.column(number)[take], items.sizes[take]
@@ -361,7 +359,6 @@ def spread(items: Items, number: int, take: Take) -> dict[str, float]:
 
 
 def covered(layer: Layer, items: Sequence[Items], key: Sequence[Flags], take: Take) -> float:
-    """The share of the words of some texts that lie in an item of these."""
     inside = np.zeros(len(layer.ids) + 1, np.int64)
     for counts, flags in zip(items, key):
         if counts.numbers is not None and flags.any():

@@ -1,9 +1,6 @@
-"""`rote keyness --of patterns`: grammar that a source favours, and that only the reference has.
-
-Table 2 of Guo, Shang and Clavel (2025). The reference's patterns are the n-grams of tags in those
-of its sentences that lie outside every ball of the source, dependency tree by dependency tree:
-grammar that the source does not reach. The source's patterns are n-grams that it uses often and
-the reference rarely, over all sentences of both.
+"""`rote keyness --of patterns` (table 2 of Guo, Shang and Clavel 2025): n-grams of tags in those of
+the reference's sentences that lie outside every ball of the source, dependency tree by dependency
+tree, and n-grams that the source uses often and the reference rarely.
 """
 
 from __future__ import annotations
@@ -95,8 +92,6 @@ class _Listed:
 
 
 class _Counting:
-    """The patterns of one length and of one source beside the reference."""
-
     def __init__(
         self, rows: Rows, windows: Windows, by_sentence: Layer, options: Any, source: str
     ) -> None:
@@ -133,12 +128,10 @@ class _Counting:
         )
 
     def sentences(self, take: Take) -> Integers:
-        """Those of some texts that count."""
         numbers, _ = items_of(self.firsts[take], self.firsts[take + 1])
         return self.kept_sentences[numbers]
 
     def places_in(self, sentences: Integers) -> int:
-        """How many windows there are."""
         return int(np.maximum(self.lengths[sentences] - self.windows.n + 1, 0).sum())
 
     def z(self, run: int) -> Floats:
@@ -348,7 +341,6 @@ def tables(rows: Rows, comparison: Comparison, options: Any) -> Mapping[str, Seq
 
 
 def source_of(groups: Mapping[str, Take], take: Take) -> str:
-    """The source that these texts belong to."""
     return next((name for name, texts in groups.items() if len(np.intersect1d(take, texts))), "")
 
 

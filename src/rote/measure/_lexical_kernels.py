@@ -1,9 +1,7 @@
 """Lexical richness of single texts, word counts of groups, and n-grams drawn without replacement.
 
-Richness takes one pass over the ids, with scratch arrays as long as the vocabulary. For a draw
-ranks are drawn, their places looked up, and only the drawn windows are read, so the column of ids
-may be a file larger than the memory. Counting compares the windows themselves; a hash only says
-where to look.
+For a draw ranks are drawn, their places looked up, and only the drawn windows are read, so the
+column of ids may be a file larger than the memory.
 """
 
 from __future__ import annotations
@@ -287,7 +285,6 @@ def places(starts: Array, ends: Array, take: Array, n: int, ranks: Array) -> Arr
 
 @njit(cache=True, nogil=True)
 def windows(ids: Array, positions: Array, n: int) -> Array:
-    """The n-grams that start at the given places, one row each."""
     rows = np.empty((len(positions), n), ids.dtype)
     for number in range(len(positions)):
         place = positions[number]
@@ -298,7 +295,6 @@ def windows(ids: Array, positions: Array, n: int) -> Array:
 
 @njit(cache=True, nogil=True)
 def distinct_rows(rows: Array) -> int:
-    """How many different rows there are."""
     size = table_size(len(rows))
     table = np.full(size, -1, np.int32)
     distinct = 0

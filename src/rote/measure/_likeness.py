@@ -1,8 +1,6 @@
-"""How alike the texts of given pairs are, in four ways, and which pairs there are.
-
-rouge_l: ROUGE-L F, order of words. runs: the share of the words of both texts that lie in a run of
-so many words which the other text holds too. templates: the same for tags. cosine: of embeddings of
-whole texts. Pairs are texts of one set (the answers to one prompt) or, for comparison, of two sets.
+"""How alike the texts of given pairs are, by ROUGE-L F, shared runs of words, shared patterns of
+tags and the cosine of embeddings; and pairs of texts of one set (the answers to one prompt) or of
+two.
 """
 
 from __future__ import annotations
@@ -143,9 +141,7 @@ def _concatenate(parts: Sequence[Integers]) -> Integers:
 
 def _truncated_ends(layer: Layer, words: int | None) -> Integers:
     """Where texts end, if only so many words of each are looked at."""
-    if words is None:
-        return layer.text_ends
-    return np.minimum(layer.text_ends, layer.text_starts + words)
+    return np.minimum(layer.text_ends, layer.text_starts + (words or len(layer.ids)))
 
 
 def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads: int) -> Floats:
@@ -158,23 +154,15 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads
 
 
 def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
-    starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
-    kinds = len(layer.vocabulary)
-    return _in_parts(
-        lambda first, second: rouge_pairs(layer.ids, starts, ends, kinds, first, second),
-        pairs,
-        work.jobs,
-    )
+    words = layer.ids, layer.text_starts, _truncated_ends(layer, how.words), len(layer.vocabulary)
+    return _in_parts(lambda *sides: rouge_pairs(*words, *sides), pairs, work.jobs)
 
 
 def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
     starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
-    return _in_parts(
-        lambda first, second: run_pairs(numbers, starts, ends, n, kinds, first, second),
-        pairs,
-        work.jobs,
-    )
+    runs = numbers, starts, ends, n, kinds
+    return _in_parts(lambda *sides: run_pairs(*runs, *sides), pairs, work.jobs)
 
 
 def _cosines(sample: Sample, how: Likeness, pairs: TextPairs, work: Work) -> Floats:

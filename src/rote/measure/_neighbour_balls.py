@@ -38,33 +38,24 @@ _ROWS = 128
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Effort:
-    """How many threads may work, and whom they tell how many centres are done."""
+    """How many threads may work, and whom they tell which share of `total` centres is done."""
 
     jobs: int = 1
-    done: Callable[[int], None] = lambda centres: None
+    progress: Progress = lambda share: None
+    total: int = 1
+    done: int = 0
 
     def in_blocks(self, function: Callable[[slice], Part], count: int) -> list[Part]:
         """The results for all centres, a block at a time, in order."""
         blocks = [slice(at, min(at + _ROWS, count)) for at in range(0, count, _ROWS)]
         results = []
         for block, part in zip(blocks, side_by_side(function, blocks, self.jobs)):
-            self.done(block.stop - block.start)
+            self.done += block.stop - block.start
+            self.progress(self.done / self.total)
             results.append(part)
         return results
-
-
-def effort_of(jobs: int, progress: Progress, total: int) -> Effort:
-    """One that tells which share of `total` centres is done."""
-    so_far = 0
-
-    def done(centres: int) -> None:
-        nonlocal so_far
-        so_far += centres
-        progress(so_far / total)
-
-    return Effort(jobs, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +164,6 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two samples and the balls around the points of each."""
-
     source: Members
     reference: Members
     of_source: Balls
@@ -208,12 +197,11 @@ def pair(
     """Take the distances. `near_reference`: the reference's neighbours, where they are known."""
     if near_reference is None:
         near_reference = neighbours(space, reference.points, rule.neighbours_kept, effort)
-    strict = rule.strict
-    around = balls(space, near_reference, source.points, strict=strict, effort=effort)
+    around = balls(space, near_reference, source.points, strict=rule.strict, effort=effort)
     if source is reference:
         return Pair(source, reference, around, around, rule)
     near = neighbours(space, source.points, rule.neighbours_kept, effort)
-    reference_balls = balls(space, near, reference.points, strict=strict, effort=effort)
+    reference_balls = balls(space, near, reference.points, strict=rule.strict, effort=effort)
     return Pair(source, reference, reference_balls, around, rule)
 
 
@@ -280,7 +268,7 @@ def among_trees(histograms: Histograms, sentences: Sentences, work: Work, rule: 
     samples = members_of(sentences, number, work)
     reference = samples[str(work.reference)]
     centres = sum(len(sample.points) for sample in samples.values())
-    effort = effort_of(work.jobs, work.progress, 2 * centres + len(samples) * len(reference.points))
+    effort = Effort(work.jobs, work.progress, 2 * centres + len(samples) * len(reference.points))
     near = neighbours(points, reference.points, rule.neighbours_kept, effort)
     how = (reference, rule, effort, near)
     pairs = {source: pair(points, sample, *how) for source, sample in samples.items()}
@@ -299,22 +287,21 @@ def among_vectors(
     reference = samples[str(work.reference)]
     others = [sample for sample in samples.values() if sample is not reference]
     total = sum(len(sample.points) + len(reference.points) for sample in others)
-    effort = effort_of(work.jobs, work.progress, 2 * (total + len(reference.points)))
+    effort = Effort(work.jobs, work.progress, 2 * (total + len(reference.points)))
     pairs, dimensions = {}, {}
     for source, sample in samples.items():
         both = np.union1d(sample.points, reference.points)
-        theirs = _renumbered(reference, both)
-        ours = theirs if sample is reference else _renumbered(sample, both)
+        theirs, ours = (
+            replace(members, points=np.searchsorted(both, members.points))
+            for members in (reference, sample)
+        )
+        ours = theirs if sample is reference else ours
         counts = np.bincount(ours.points[ours.which], minlength=len(both))
         counts += np.bincount(theirs.points[theirs.which], minlength=len(both))
         points = VectorPoints(projected(vectors[first[both]], counts, share))
         pairs[source] = pair(points, ours, theirs, rule, effort)
         dimensions[source] = points.vectors.shape[1]
     return Space(len(reference), pairs, dimensions)
-
-
-def _renumbered(sample: Members, points: Integers) -> Members:
-    return replace(sample, points=np.searchsorted(points, sample.points))
 
 
 def scores_of_texts(pair: Pair, ours: Take, theirs: Take, rng: np.random.Generator) -> Values:
@@ -425,7 +412,7 @@ def outside(
         source: np.unique(np.concatenate([part for pair in pairs for part in pair]))
         for source, pairs in drawn.items()
     }
-    effort = effort_of(work.jobs, work.progress, 2 * sum(map(len, pools.values())))
+    effort = Effort(work.jobs, work.progress, 2 * sum(map(len, pools.values())))
     by_source = {
         source: _missed(histograms, pools[source], sentence_numbers, rule, effort)
         for source, sentence_numbers in drawn.items()

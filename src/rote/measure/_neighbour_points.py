@@ -1,19 +1,16 @@
 """Points and the samples that are made of them: dependency trees, or embeddings.
 
-Sentences with the same tree, or with the same vector, are one point. Distances are taken between
-points, so that two copies are never a rounding error apart; a sample says how often it holds each
-point, and so does any half of it.
+Sentences with the same tree, or with the same vector, are one point, so that two copies are never a
+rounding error apart; a sample says how often it holds each point, and so does any half of it.
 
 The distance of trees is sqrt(2 - 2 k(a, b)) with k = <a, b> / sqrt(<a, a> <b, b>). Seen from one
 centre a, the order of distances is that of -<a, b>^2 / <b, b>. The inner products are whole
-numbers, so this quotient is rounded once, as every division is: equal distances are equal numbers,
-and different ones are kept apart as long as <b, b> stays below some 200,000, far beyond any
-sentence. A few labels occur in almost every sentence, most occur in hardly any: products over the
-first are left to BLAS, the others are found along lists of the sentences that hold a label.
+numbers, so this quotient is rounded once: equal distances are equal numbers, and different ones are
+kept apart as long as <b, b> stays below some 200,000, far beyond any sentence. A few labels occur
+in almost every sentence, most in hardly any: products over the first are left to BLAS.
 
-Of vectors, differences are squared and added up in the order of the dimensions, for many pairs side
-by side: a point is at exactly 0 from itself, which a test with <= on a radius needs, and |a|^2 +
-|b|^2 - 2 ab does not give.
+Of vectors, squared differences are added up in the order of the dimensions: a point is at exactly 0
+from itself, which a test with <= on a radius needs, and |a|^2 + |b|^2 - 2 ab does not give.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""What decides each sentence, whose it is, and what is known of the ground truth itself.
+"""What decides each sentence, whose it is, and what is known of the ground truth itself. Of many
+sentences some are drawn and listed with all that decides them.
 
-A book has more sentences than anybody reads, and each has many fragments: some are drawn and
-listed with all that decides them. The verdicts alone can be had of all sentences.
-
-BLEU of sentences against a whole ground truth: all of its sentences are references.
-
-Papineni et al. (2002), n = 1 to 4, over a corpus: an n-gram of a sentence counts as often as some
-one reference holds it; the length that a sentence is held against is the nearest that a reference
-has. With so many references nearly every common phrase is found, which is why Brooks and Youssef
-(2021) call the score insufficient.
+BLEU (Papineni et al. 2002, n = 1 to 4) is against the whole ground truth: an n-gram counts as often
+as some one sentence there holds it, and the reference length is the nearest of all.
 """
 
 from __future__ import annotations
@@ -108,7 +102,6 @@ def _choose_listed(rows: Rows, longest: Integers, comparison: Comparison, count:
 
 
 def _drawn(rows: Rows, among: Flags, work: Work, count: int) -> Flags:
-    """At most so many of these sentences."""
     is_drawn = np.zeros(len(among), np.bool_)
     is_drawn[np.flatnonzero(among)] = drawn(rows.sentences.chosen(among), work, count)
     return is_drawn
@@ -206,7 +199,6 @@ def _fragments(
 
 
 def _within(spans: FragmentSpans, ends: Integers, listed: Flags) -> FragmentSpans:
-    """The fragments of the listed sentences."""
     from rote.search.originality.verdicts import FragmentSpans
 
     is_inside = listed[np.searchsorted(ends, spans.starts, side="right")]

@@ -1,16 +1,13 @@
 """Test items in bins by their overlap, from the most novel (T_nov) to the most similar (T_sim), and
 what becomes of a score from the first to the last.
 
-Bins are (a, b], the first [0, b]. A bin is 5 points wide and grows in steps of 5 until it holds
-enough items; what is left at the end and holds too few joins the bin before; the last bin is open.
-A ratio of means is worked on the log: its own interval would be lop-sided. Texts of one item
-belong together.
+Bins are (a, b], the first [0, b]. A ratio of means is worked on the log: its own interval would be
+lop-sided.
 
-Items that are typical of their genre overlap with any texts of it, and may be easier for whoever
-knows the genre. So the training set is held against a placebo, unseen texts of the same kind, at
-the same number of words: the larger of the two is drawn several times, whole texts until the words
-suffice, and logarithms of ratios are averaged over the draws. What the ratio by the training set
-has above the ratio by the placebo is paired over items; which texts were drawn counts as error too.
+The placebo is held against the training set at the same number of words: the larger of the two is
+drawn several times, whole texts until the words suffice, and logarithms of ratios are averaged over
+the draws. What one ratio has above the other is paired over items; which texts were drawn counts as
+error too.
 """
 
 from __future__ import annotations
@@ -410,11 +407,9 @@ class Wanted:
 
     @property
     def kinds(self) -> int:
-        """How many different n-grams there are."""
         return len(self._met)
 
     def meet(self, layer: Layer) -> None:
-        """Mark the n-grams that these texts hold."""
         self._met[self._places_and_numbers(layer)[1]] = True
 
     def hits(self, layer: Layer) -> tuple[Integers, Integers]:

@@ -278,7 +278,6 @@ def items(table: TableInput) -> list[dict[str, Any]]:
 
 
 def _in_bin(rows: Rows, take: Take, column: Floats, bin: int | None) -> Floats:
-    """The defined scores of a bin, or of all."""
     chosen = column[take][_is_in(rows.bin[take], bin)]
     return np.asarray(chosen[~np.isnan(chosen)], np.float64)
 

@@ -1,13 +1,10 @@
 """Biber's (1988) 67 features and six dimensions: names, examples, what his corpus of 481 texts has.
 
-`mean` and `sd` are those of his table of descriptive statistics, in 1,000 words. A dimension adds
-up the features that load on it with 0.35 or more, each on the one where it loads most, and
-subtracts those that load with the other sign.
+`mean` and `sd` are those of his table, in 1,000 words. A dimension adds up the features that load
+on it with 0.35 or more, each on the one where it loads most, and subtracts those of the other sign.
 
-The rules are those of pybiber 0.3.1 (docs/measures/style.md lists where not), written for both
-kinds of dependency labels: Universal Dependencies, and spaCy's. Every rule is a column of yes and
-no over all words, made from tables over the vocabulary and from the columns of the words beside;
-there is no loop over words.
+The rules are those of pybiber 0.3.1, written for both kinds of dependency labels: Universal
+Dependencies, and spaCy's. Every rule is a column of yes and no over all words.
 """
 
 from __future__ import annotations
@@ -496,7 +493,6 @@ def _lengths(tokens: StyleTokens) -> Floats:
 
 
 def count_features(t: StyleTokens) -> Mapping[str, Integers]:
-    """How often each text has each feature that is counted."""
     flags_by_name = {**_lists(t), **_verbs(t), **_clauses(t), **_phrases(t)}
     counts = {name: t.count(flags) for name, flags in flags_by_name.items()}
     nouns, gerunds = t.pos("NOUN PROPN") & ~_hyphened(t), _gerunds(t) & t.pos("NOUN")

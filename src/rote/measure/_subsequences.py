@@ -1,9 +1,8 @@
-"""ROUGE-L of all pairs of texts: longest common subsequences of a text with four others at once.
+"""ROUGE-L of all pairs of texts: longest common subsequences of a text with four others at once, as
+in `_pair_kernels`.
 
-They are bit-parallel (Crochemore et al. 2001, Hyyrö 2004): a column of the usual table is a row of
-bits, and a word of the text costs one addition with carry for each run of them. A vector holds a
-run of bits of each of four other texts. Vector units have no carry: of the 64 bits of a number 63
-are cells, and the last shows what is carried over.
+A vector holds a run of bits of each of four other texts. Vector units have no carry: of the 64 bits
+of a number 63 are cells, and the last shows what is carried over.
 """
 
 from __future__ import annotations

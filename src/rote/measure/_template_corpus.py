@@ -1,16 +1,9 @@
-"""N-grams in a corpus: where they stand among all of it, what they are compared with, and which
-measured texts occur in the corpus themselves, so that their templates are found there for sure.
+"""`rote templates --corpus` and `--model`: templates in a corpus, beside as many random n-grams of
+the same texts; which measured texts occur there themselves; how surprising templates are to models.
 
-A text is taken to occur there if a document with its id has the same text, or if long runs of
-its words, from its beginning, its middle and its end, all occur there: in one document, or in
-several, since corpora are often cut at other places than the texts.
-
-Templates in a corpus: are a source's patterns of grammar in the training data, and how common?
-
-Stands behind `rote templates --corpus NAME=IDX`. Each source's templates are looked up in the
-layer of each index, beside as many random n-grams of the same texts that are no templates, and
-the reference's templates. Several corpora are asked one by one and, as if they were one, all
-together.
+A text is taken to occur there if a document with its id has the same text, or if long runs of its
+words, from its beginning, its middle and its end, all occur there: in one document, or in several,
+since corpora are often cut at other places than the texts.
 """
 
 from __future__ import annotations
@@ -69,7 +62,6 @@ class Standing:
     last: tuple[int, Gram] | None
 
     def of(self, grams: Sequence[Gram]) -> Integers:
-        """How often each n-gram occurs in the corpus."""
         return self.index.counts(Grams.of(grams), self.layer)
 
     def ranks(self, counts: Integers) -> Integers:
@@ -263,8 +255,6 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _FoundGrams:
-    """N-grams of one kind as they occur in one corpus."""
-
     grams: Sequence[Gram]
     counts: Integers
     ranks: Integers
@@ -496,7 +486,9 @@ def _rows(
     comparison: Comparison,
     options: Options,
 ) -> Iterator[dict[str, Any]]:
-    bits = _bits(name, model, stretches, comparison, options)
+    title = f"templates: {name}"
+    reporter, in_text = comparison.reporter, options.context == "text"
+    bits = _bits(model, stretches, in_text, reporter, title)
     # Per text: the mean of 2 ** H over its stretches.
     means = {kind: np.array([_mean(2**text_bits) for text_bits in bits[kind]]) for kind in bits}
     # Logarithms are compared, since a few rare words would decide about means.
@@ -522,19 +514,15 @@ def _rows(
 
 
 def _bits(
-    name: str,
-    model: Model,
-    stretches: Sequence[Stretches],
-    comparison: Comparison,
-    options: Options,
+    model: Model, stretches: Sequence[Stretches], in_text: bool, reporter: Reporter, title: str
 ) -> dict[str, list[Floats]]:
     """For each kind and text the bits per token of every stretch."""
-    kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
+    kinds = (TEMPLATE, OTHER)
     spans = [(s, span) for kind in kinds for s in stretches for span in s.by_kind[kind]]
     full_texts = [stretch.text for stretch in stretches]
     texts = full_texts if in_text else [stretch.text[a:b] for stretch, (a, b) in spans]
     questions = [Continuation("", text) for text in texts]
-    scored = score_all(model, questions, comparison.reporter, title=f"templates: {name}")
+    scored = score_all(model, questions, reporter, title=title)
     if in_text:
         answers = {id(stretch): answer for stretch, answer in zip(stretches, scored)}
         bits = iter([within(answers[id(stretch)], *span) for stretch, span in spans])

@@ -24,7 +24,6 @@ def arrow(row: Mapping[str, Any]) -> str:
 
 
 def _with_texts(rows: Rows, result: Result) -> Rows:
-    """Each template with the words that occur in it most often."""
     read: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in result.tables.get("matches", ()):
         read[row["source"], row["template"]].append(row["text"])
@@ -287,7 +286,6 @@ def patterns(rows: Rows, result: Result) -> Rows:
 
 
 def _overlap(rows: Rows, result: Result) -> Rows:
-    """Both triangles of what sources share."""
     pairs = {}
     for row in rows:
         a, b = row["source"], row["other"]

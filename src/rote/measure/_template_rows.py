@@ -203,7 +203,6 @@ def windows_of(layer: Layer, lengths: Sequence[int], options: Options) -> Iterat
 
 
 def windows_in_texts(rows: Rows, options: Options) -> Integers:
-    """How many n-grams each text holds."""
     windows, layer = rows.windows, rows.layer
     if not options.by_sentence:
         lengths = layer.text_ends - layer.text_starts
@@ -219,11 +218,9 @@ def template_values(rows: Rows, take: Take, options: Options) -> Values:
     if not words:
         return {**length, "rate": np.nan, "per_token": np.nan, "distinct": np.nan}
     chosen = templates_of(rows, take, options)
-    strings = (rows.windows, rows.word, rows.plain, take, chosen, rows.lengths)
-    if options.variant == "paper":
-        return {**length, **paper_values(*strings, origin=rows.origin)}
-    if options.variant == "package":
-        return {**length, **package_values(*strings)}
+    if options.variant != "exact":
+        texts = (rows.windows, rows.word, rows.plain, take, chosen, rows.lengths)
+        return {**length, **string_values(options.variant, *texts, origin=rows.origin)}
     counts, different = rows.windows.every.occurrences(take, chosen)
     return {
         **length,
@@ -380,12 +377,8 @@ def _from_json(text: str, name: str) -> list[str]:
         ) from None
 
 
-# Templates by their word strings: how the paper's tables, and the package, look for them.
-#
-# A template is no longer a row of tags here but the strings of words that stand at its
-# occurrences, joined by single spaces; a text holds it if one of these strings is a substring of
-# the raw text. So a span beside punctuation or inside a contraction is never found again, not even
-# where it comes from, and "he is a" is found in "she is a".
+# Templates by their word strings: how the paper's tables, and the package, look for them. A text
+# holds a template if one of the strings of words at its occurrences is a substring of the raw text.
 #
 # The paper leaves three things open. Of what was tried on the runs of its table 12, these come
 # nearest: n-grams cross sentence ends, of equally frequent n-grams those seen first are taken, and
@@ -393,14 +386,10 @@ def _from_json(text: str, name: str) -> list[str]:
 # a token at the end of every sentence; the mean lengths that the table prints are these within
 # 0.2). Strings and texts are compared in plain glyphs.
 #
-# The package, `diversity` 0.3.1, on the tags and sentences of the layer at hand.
-# `extract_patterns`: the most frequent n-grams within sentences, equal ones as first seen, without
-# a minimum count, and their word strings. `template_rate`: share of texts that hold one of the
-# strings. `templates_per_token`: at each place of a text, how many shards of 500 strings have one
-# that begins there, so two strings of one shard at one place count once; by the text's white-space
-# words; here its mean over texts. The package shards a Python set, whose order changes from run to
-# run; here strings are sharded as they are first seen. Sentences end with their text, while the
-# package joins all texts and may let one run on into the next.
+# The package, `diversity` 0.3.1: n-grams within sentences, equal ones as first seen, without a
+# minimum count. At each place of a text it counts how many shards of 500 strings have one that
+# begins there. It shards a Python set, whose order changes from run to run; here strings are
+# sharded as they are first seen. Sentences end with their text, while the package joins all texts.
 
 # What `word_tokenize` cuts off beyond the treebank's own conventions.
 _LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»\s]*\Z)""")
@@ -444,7 +433,8 @@ class StringMatches:
     strings: Integers
 
 
-def paper_values(
+def string_values(
+    variant: Literal["paper", "package"],
     windows: Windows,
     word: Layer,
     raw: RawText,
@@ -453,56 +443,37 @@ def paper_values(
     lengths: Integers,
     *,
     origin: Take | None = None,
+    shard: int = SHARD,
 ) -> Values:
-    """Share of texts with a template, (template, string) pairs per token, templates in a text.
+    """Share of texts with a template, templates per token, templates in a text.
 
-    `lengths`: those of all texts in Treebank tokens, as `treebank_lengths` gives them. `origin`:
-    the texts that the strings come from, if not these.
+    `lengths`: those of all texts in the tokens of the variant. `origin`: the texts that the strings
+    come from, if not these. Per token the paper counts (template, string) pairs of each text, and
+    divides by all tokens; the package has a mean over texts, in which one without words has 0 hits.
     """
+    if not len(take):
+        return dict.fromkeys(("rate", "per_token", "distinct"), np.nan)
     strings = strings_of(windows, word, take if origin is None else origin, chosen)
     matches = find(strings.strings, raw, take)
-    distinct = _different(matches.texts, matches.strings, len(strings.strings))
-    weights = np.bincount(strings.pairs[:, 0], minlength=len(strings.strings))
-    tokens, texts = int(lengths[take].sum()), len(take)
+    if variant == "package":
+        hits = np.stack((matches.texts, matches.starts, matches.strings // shard), axis=1)
+        counts = np.bincount(np.unique(hits, axis=0)[:, 0], minlength=len(take))
+        per_token = float(np.mean(counts / np.maximum(lengths[take], 1)))
+    else:
+        _, once_in_text = _different(matches.texts, matches.strings, len(strings.strings))
+        weights = np.bincount(strings.pairs[:, 0], minlength=len(strings.strings))
+        tokens = int(lengths[take].sum())
+        per_token = int(weights[once_in_text].sum()) / tokens if tokens else np.nan
     return {
-        "rate": len(np.unique(distinct[0])) / texts if texts else np.nan,
-        "per_token": int(weights[distinct[1]].sum()) / tokens if tokens else np.nan,
-        "distinct": strings.count_held(matches) / texts if texts else np.nan,
+        "rate": len(np.unique(matches.texts)) / len(take),
+        "per_token": per_token,
+        "distinct": strings.count_held(matches) / len(take),
     }
 
 
 def package_windows(layer: Layer, n: int) -> Windows:
     """The layer's n-grams within sentences; their listings go by sentence, not by text."""
     return windows(replace(layer, text_ends=sentence_ends(layer)), n, singles=True)
-
-
-def package_values(
-    windows: Windows,
-    word: Layer,
-    raw: RawText,
-    take: Take,
-    chosen: Chosen,
-    lengths: Integers,
-    *,
-    shard: int = SHARD,
-) -> Values:
-    """Share of texts with a template, mean hits per white-space word, templates in a text.
-
-    `windows` and `chosen`: as `package_windows` and `first_seen` give them. `lengths`: those of
-    all texts in white-space words. A text without words has 0 hits.
-    """
-    texts = len(take)
-    if not texts:
-        return {"rate": np.nan, "per_token": np.nan, "distinct": np.nan}
-    strings = strings_of(windows, word, take, chosen)
-    matches = find(strings.strings, raw, take)
-    hits = np.stack((matches.texts, matches.starts, matches.strings // shard), axis=1)
-    counts = np.bincount(np.unique(hits, axis=0)[:, 0], minlength=texts)
-    return {
-        "rate": len(np.unique(matches.texts)) / texts,
-        "per_token": float(np.mean(counts / np.maximum(lengths[take], 1))),
-        "distinct": strings.count_held(matches) / texts,
-    }
 
 
 def strings_of(windows: Windows, word: Layer, take: Take, chosen: Chosen) -> TemplateStrings:

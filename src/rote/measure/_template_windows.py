@@ -40,7 +40,6 @@ class WindowListing:
     kinds: int
 
     def counts(self, take: Take) -> Integers:
-        """How often each of them occurs in these texts."""
         counts = np.zeros(self.kinds, np.int64)
         _count(self.grams, self.ends, take, counts)
         return counts
@@ -551,24 +550,14 @@ class MatchReader:
             right = max(end, int(self.layer.ends[begin:stop].max()))
             if right - begin_char <= _LONGEST_SENTENCE:
                 return begin_char, right
-        return _cut_before(text, begin_char, start), _cut_after(text, end, right)
+        # Cut at white space, if there is any.
+        first, behind = max(begin_char, start - _AROUND), min(right, end + _AROUND)
+        if first > begin_char:
+            first = next((i for i in range(first, start) if text[i - 1].isspace()), first)
+        if behind < right:
+            behind = next((i for i in range(behind, end, -1) if text[i].isspace()), behind)
+        return first, behind
 
 
 def _concatenate(groups: Sequence[Places]) -> Places:
     return np.concatenate((np.empty(0, np.int64), *groups))
-
-
-def _cut_before(text: str, characters: int, start: int) -> int:
-    """Where to begin some characters before a match: behind white space, if there is any."""
-    first = max(characters, start - _AROUND)
-    if first == characters:
-        return characters
-    return next((i for i in range(first, start) if text[i - 1].isspace()), first)
-
-
-def _cut_after(text: str, end: int, right: int) -> int:
-    """Where to stop some characters behind a match: before white space, if there is any."""
-    last = min(right, end + _AROUND)
-    if last == right:
-        return right
-    return next((i for i in range(last, end, -1) if text[i].isspace()), last)

@@ -4,12 +4,9 @@ With u = h / |h| of every sentence, the mean similarity over pairs needs no more
 length of the sum of u. A label that only one text holds adds the same to it in every group with
 that text; a group has to look only at labels that several texts hold.
 
-Long sentences share more labels than short ones, so a source may look uniform only because its
-sentences are long. Direct standardization: the sentences of every source are weighted so that
-their lengths, in bands, have one and the same distribution, the target. For each band that is the
-smallest share that any source has there, so that a weight is never more than 1 / (what all the
-distributions share) times that of a plain mean. With weights w the mean over pairs is
-(|sum of w u|^2 - sum of w^2) / ((sum of w)^2 - sum of w^2): linear in the number of sentences too.
+At equal lengths the sentences of every source are weighted so that their lengths, in bands, have
+one distribution: the smallest share that any source has in a band. With weights w the mean over
+pairs is (|sum of w u|^2 - sum of w^2) / ((sum of w)^2 - sum of w^2).
 """
 
 from __future__ import annotations
@@ -28,14 +25,9 @@ from rote.core.layer import Ids, Layer, Offsets, items_of, starts_of
 from rote.core.sample import Take
 from rote.measure._sentences import Sentences
 
-# Weisfeiler-Lehman histograms of dependency trees: which pieces of tree a sentence is made of.
-#
-# The graph of a sentence: its words, labelled with their part of speech, each joined to its head,
-# and an artificial root, with a label of its own, joined to every word that has no head. A node's
-# label at the next depth is its own with those of its neighbours, as a sorted multiset: at depth 2
-# it describes all that lies within two steps. Direction and names of the dependencies are not used.
-#
-# Labels are numbered exactly: the hash table compares what a label stands for, not its hash.
+# Weisfeiler-Lehman histograms of dependency trees. An artificial root, with a label of its own, is
+# joined to every word that has no head. Labels are numbered exactly: the hash table compares what a
+# label stands for, not its hash.
 
 PRIME = np.uint64(0x9E3779B97F4A7C15)
 SHORT = 40
@@ -577,7 +569,7 @@ def equal_lengths(
     sums = text_sums(histograms, parts, texts * BANDS)
     counts = sums.counts.reshape(-1, BANDS)
     by_source = [counts[take].sum(axis=0) for take in groups]
-    alone = sum(_has_pairs(of_source) for of_source in by_source) < 2
+    alone = sum(of_source.sum() > 1 for of_source in by_source) < 2
     return EqualLengthSentences(sums, common_shares(by_source), alone)
 
 
@@ -588,14 +580,9 @@ def common_shares(counts: Iterable[Integers]) -> Floats:
     alone has no other to be like: taken as its own target it would seem to be known better than
     the plain mean, since lengths that vary from text to text would not count as chance.
     """
-    shares = [of_source / of_source.sum() for of_source in counts if _has_pairs(of_source)]
+    shares = [of_source / of_source.sum() for of_source in counts if of_source.sum() > 1]
     least = np.min(shares, axis=0) if len(shares) > 1 else np.zeros(BANDS)
-    total = least.sum()
-    return np.asarray(least / total if total else least, np.float64)
-
-
-def _has_pairs(counts: Integers) -> bool:
-    return bool(counts.sum() > 1)
+    return np.asarray(least / (least.sum() or 1), np.float64)
 
 
 def band_weights(target: Floats, counts: Integers) -> Floats:

@@ -132,7 +132,6 @@ class Options:
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers of the index that are asked."""
         return tuple(dict.fromkeys((self.layer, *((LOWER, MEANING) if self.meaning else ()))))
 
 
@@ -395,7 +394,6 @@ _VERDICTS = ("contaminated", "near", "touched", "clean", "too short")
 
 
 def _verdicts(rows: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
-    """How many items of each source have which verdict."""
     counts = Counter((row["source"], row["verdict"]) for row in rows)
     return [
         {"source": source, "verdict": verdict, "items": counts[source, verdict]}

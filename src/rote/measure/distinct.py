@@ -226,8 +226,7 @@ def tables(rows: Answers, comparison: Comparison, options: Options) -> Mapping[s
 def _sizes(sets: Integers, source: Integers) -> Integers:
     """How many texts every source has of every set."""
     known = (sets >= 0) & (source >= 0)
-    both = np.stack((source[known], sets[known]))
-    return np.unique(both, axis=1, return_counts=True)[1]
+    return np.unique(np.stack((source[known], sets[known])), axis=1, return_counts=True)[1]
 
 
 def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
@@ -248,7 +247,6 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
 
 
 def _is_equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
-    """Whether two texts hold the same items."""
     layer = sample.layer(options.how.needs[0])
     items = [[layer.ids[layer.slice(text)] for text in side.tolist()] for side in (first, second)]
     return np.array(list(map(np.array_equal, *items)), np.bool_)

@@ -216,16 +216,7 @@ def _need(options: Options) -> Need:
     return Need("word", "rouge") if options.variant == "package" else Need(options.layer)
 
 
-def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngrams, ...]:
-    """For n = 1 to 4 what `invert` needs: n-grams that several texts hold, with counts."""
-    return tuple(
-        shared_sets(numbers, starts, ends, n, repeated)
-        for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, kernels.BLEU_LENGTHS)
-    )
-
-
 def _chosen(rows: Rows, take: Take, options: Options) -> Take:
-    """The texts of a group that are compared."""
     sources = np.unique(rows.sources[take])
     if np.count_nonzero(sources != rows.reference) > 1:
         raise ValueError("a group of several sources: its pairs are not scored")
@@ -314,8 +305,11 @@ def _scorer(
 def _texts(sample: Sample, options: Options) -> Texts:
     layer = sample.layer(_need(options))
     starts, ends, kinds = layer.text_starts, layer.text_ends, len(layer.vocabulary)
-    ngrams = _ngrams(layer.ids, starts, ends, kinds) if "bleu" in given(options) else ()
-    return Texts(layer.ids, starts, ends, kinds, ngrams)
+    if "bleu" not in given(options):
+        return Texts(layer.ids, starts, ends, kinds, ())
+    numbered = number_ngrams(layer.ids, starts, ends, kinds, kernels.BLEU_LENGTHS)
+    ngrams = (shared_sets(numbers, starts, ends, n, again) for n, numbers, again, _ in numbered)
+    return Texts(layer.ids, starts, ends, kinds, tuple(ngrams))
 
 
 def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:

@@ -418,29 +418,21 @@ def notes(rows: Counted, take: Take, options: Options) -> list[str]:
 
 def tables(rows: Counted, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
     by_name: dict[str, list[Row]] = {"phrases": [], "patterns": []}
-    times = max(len(rows.contrasts), 1)
     for source, contrast in rows.contrasts.items():
-        grams = [gram for counts in rows.items for gram in counts.grams]
         for more in (True, False):
-            by_name["phrases"] += _phrase_rows(rows, source, contrast, grams, more, options, times)
+            by_name["phrases"] += _phrase_rows(rows, source, contrast, more, options)
     for source, contrast in rows.pattern_contrasts.items():
         assert rows.patterns is not None
         for number, (name,) in enumerate(rows.patterns.grams):
-            row = _row(rows, source, contrast, number, rows.patterns, number, times)
+            row = _row(rows, source, contrast, number, rows.patterns, number)
             by_name["patterns"].append({**row, "pattern": name})
     return {name: table_rows for name, table_rows in by_name.items() if table_rows}
 
 
 def _phrase_rows(
-    rows: Counted,
-    source: str,
-    contrast: SourceContrast,
-    grams: Sequence[tuple[str, ...]],
-    more: bool,
-    options: Options,
-    times: int,
+    rows: Counted, source: str, contrast: SourceContrast, more: bool, options: Options
 ) -> list[Row]:
-    """The strongest phrases of one side."""
+    grams = [gram for counts in rows.items for gram in counts.grams]
     side, theirs = rows.groups[source], rows.others[source]
     take = side if more else theirs
     allowed = contrast.tested & ((contrast.delta > 0) if more else (contrast.delta < 0))
@@ -455,22 +447,17 @@ def _phrase_rows(
     for phrase in phrases(grams, where, order, options.top):
         length, gram = where.split(phrase.number)
         counts = rows.items[length]
-        row = _row(rows, source, contrast, phrase.number, counts, gram, times)
+        row = _row(rows, source, contrast, phrase.number, counts, gram)
         words = {"phrase": " ".join(phrase.words), "window": " ".join(grams[phrase.number])}
         table.append({**row, **words, "windows": phrase.windows, "n": counts.n})
     return table
 
 
 def _row(
-    rows: Counted,
-    source: str,
-    contrast: SourceContrast,
-    number: int,
-    counts: Items,
-    gram: int,
-    times: int,
+    rows: Counted, source: str, contrast: SourceContrast, number: int, counts: Items, gram: int
 ) -> dict[str, Any]:
     """All that is known of one item; p is corrected for the number of sources."""
+    times = max(len(rows.contrasts), 1)
     ours, theirs = rows.groups[source], rows.others[source]
     more = bool(contrast.delta[number] > 0)
     side = ours if more or theirs is None else theirs

@@ -366,7 +366,6 @@ def _citation_key(row: Row, span: Row) -> tuple[Any, ...]:
 
 
 def _fragment_mark(row: Row, span: Row, kind: str, places: Sequence[Row]) -> Mark:
-    """A fragment of a sentence; places count from the beginning of the sentence."""
     return Mark(
         span["start"] - row["start"],
         span["end"] - row["start"],

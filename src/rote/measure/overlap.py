@@ -291,7 +291,6 @@ def _draws_note(draws: int) -> str:
 
 
 def _ends(rows: Rows, column: Floats, take: Take) -> tuple[Floats, Floats]:
-    """The defined scores in T_nov and in T_sim."""
     chosen, last = take[~np.isnan(column[take])], len(rows.partition) - 1
     novel, similar = (column[chosen[rows.bin[chosen] == bin]] for bin in (0, last))
     return (novel, similar) if last else (novel[:0], similar[:0])

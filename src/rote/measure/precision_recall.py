@@ -299,7 +299,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 
 def _undefined_reason(rows: Rows, take: Take, options: Options) -> str:
-    """Why a source could not be compared."""
     if len(rows.groups) == 1:
         return "not compared: the reference is the only source"
     if int(rows.comparable[take].sum()) <= options.k:

@@ -80,8 +80,8 @@ class Estimate:
 def estimate(pairs: TextPairs, scores: Floats, chosen: Flags) -> Estimate:
     """The mean over sets of the mean over the chosen pairs."""
     chosen = chosen & ~np.isnan(scores)
-    sets_of_pairs, values = pairs.sets[chosen], scores[chosen]
-    numbers, place = np.unique(sets_of_pairs, return_inverse=True)
+    values = scores[chosen]
+    numbers, place = np.unique(pairs.sets[chosen], return_inverse=True)
     if len(numbers) == 1:
         first, second = pairs.first[chosen], pairs.second[chosen]
         units = len(np.union1d(first, second))
@@ -172,7 +172,6 @@ def tree(means: Array, seed: int) -> list[Link]:
 
 
 def _link_sources(alike: Floats) -> list[Link]:
-    """The links from the most alike to the least."""
     from scipy.cluster.hierarchy import linkage
 
     count = len(alike)
@@ -188,7 +187,6 @@ def _link_sources(alike: Floats) -> list[Link]:
 
 
 def leaves(links: Sequence[Link], sources: int) -> list[int]:
-    """The sources from top to bottom of the tree."""
     return [*links[-1].left, *links[-1].right] if links else list(range(sources))
 
 
@@ -481,7 +479,7 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
 
     every = paired(np.ones(len(pairs), np.bool_))
     flags = {name: every & ~paired(~np.isnan(scores)) for name, scores in rows.scores.items()}
-    return {f"{name}{whom}": column for name, column in flags.items() for whom in ("", _OWN)}
+    return flags | {name + _OWN: column for name, column in flags.items()}
 
 
 def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:

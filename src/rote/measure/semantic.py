@@ -349,16 +349,13 @@ METRIC = Metric(
 )
 
 
-# How far each vector of a group is from the nearest other one of the group.
-#
-# Cosine distances, as half the squared distance of unit vectors; computed apart from the search,
-# so that they do not depend on how blocks were cut, and equal vectors are at exactly 0.
+# How far each vector of a group is from the nearest other one of the group: half the squared
+# distance of unit vectors, computed apart from the search, so that it does not depend on how blocks
+# were cut, and equal vectors are at exactly 0.
 #
 # Half-samples and permuted groups ask again and again for the same vectors, so each vector keeps a
-# short list of the nearest ones in the sources that its own has been mixed with. In a part of
-# those sources its nearest vector is the first of the list that is in the part; where none is,
-# since the list ended before, the distances of that vector are computed anew. So all distances are
-# those between the vectors themselves, and no matrix of all pairs is ever held.
+# short list of the nearest ones in the sources that its own has been mixed with. Where none of the
+# list is in a group, the distances of that vector are computed anew.
 
 LISTED = 32
 """Nearest vectors of a source that are listed; sentences of one text, near each other, are left out
@@ -587,7 +584,6 @@ _SHIFTS = np.exp(np.arange(-21.0, 25.0))
 
 
 def vendi(vectors: Vectors) -> float:
-    """The score; nan without vectors."""
     if not len(vectors):
         return math.nan
     products = _vector_products(vectors)

@@ -394,7 +394,6 @@ def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edi
 
 
 def _block(edits: Edits, take: Take) -> Block | None:
-    """The pairs of the source that these texts belong to."""
     return edits.blocks[edits.block_of[take[0]]] if len(take) else None
 
 

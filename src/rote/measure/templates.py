@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -332,7 +333,6 @@ class TemplateTables:
         tables: dict[str, list[Row]] = {
             name: [] for name in ("templates", "matches", "examples", "distinctive")
         }
-        everywhere = self.everywhere()
         reference = self.comparison.reference
         against = None if reference is None else self.group(self.groups[reference])
         stage = self.comparison.reporter.stage("templates: listing", len(self.groups))
@@ -343,7 +343,7 @@ class TemplateTables:
                 if against is not None and source != reference:
                     apart = self.apart(source, group, against)
                     tables["distinctive"] += self.distinctive(source, group, against, apart)
-                tables["templates"] += self.templates(source, group, apart, everywhere)
+                tables["templates"] += self.templates(source, group, apart)
                 for name, table in self.shown(source, take).items():
                     tables[name] += table
                 advance(1)
@@ -399,8 +399,8 @@ class TemplateTables:
     def names(self, numbers: Chosen) -> list[str]:
         return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
 
+    @cached_property
     def everywhere(self) -> dict[int, dict[str, int]]:
-        """For every template how often it occurs in each source."""
         wanted = np.unique(np.concatenate(list(self.chosen.values())))
         layer, windows = self.rows.layer, self.rows.windows
         columns = {s: windows.tally(layer, take)[0][wanted] for s, take in self.groups.items()}
@@ -409,18 +409,12 @@ class TemplateTables:
             for rank, number in enumerate(wanted.tolist())
         }
 
-    def templates(
-        self,
-        source: str,
-        group: _Group,
-        apart: _Apart | None,
-        everywhere: Mapping[int, dict[str, int]],
-    ) -> list[Row]:
+    def templates(self, source: str, group: _Group, apart: _Apart | None) -> list[Row]:
         numbers = self.chosen[source]
         untested: Row = dict.fromkeys(("log_odds", "z", "p_corrected"))
         return [
             {"source": source, "rank": rank, "template": name}
-            | {**group.counted(number), "counts": everywhere[number]}
+            | {**group.counted(number), "counts": self.everywhere[number]}
             | (untested if apart is None else apart.tested(number))
             for rank, (number, name) in enumerate(zip(numbers.tolist(), self.names(numbers)), 1)
         ]
@@ -462,7 +456,6 @@ class TemplateTables:
         return self.reader.matches(self.places(self.groups[source], numbers))
 
     def places(self, take: Take, numbers: Chosen) -> list[Integers]:
-        """Where each of the n-grams occurs in these texts."""
         places, which = self.rows.windows.places(self.rows.layer, take, numbers)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(numbers)))

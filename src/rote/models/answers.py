@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -56,16 +57,21 @@ def score_all(
     model: Model, wanted: Sequence[Continuation], reporter: Reporter, *, title: str = "scoring"
 ) -> list[Scored]:
     """The scores of all continuations, in their order."""
-    way = _QuestionKind(
+    return _ask_model(model, wanted, _scoring(model, title, model.score, "score/1"), reporter)
+
+
+def _scoring(
+    model: Model, title: str, ask: Callable[[Sequence[Continuation]], list[Scored]], *settings: str
+) -> _QuestionKind[Continuation, Scored]:
+    return _QuestionKind(
         title,
-        lambda request: _key("score/1", request.context, request.text),
+        lambda request: _key(*settings, request.context, request.text),
         lambda request: model.length(request.context + request.text) + 1,
         0,
-        model.score,
+        ask,
         _scored_to_bytes,
         _scored_from_bytes,
     )
-    return _ask_model(model, wanted, way, reporter)
 
 
 def score_draws(
@@ -92,16 +98,8 @@ def score_draws(
             "known: run it with gguf: or transformers:"
         )
     able, settings = model, replace(decoding, max_tokens=1).signature
-    way: _QuestionKind[Continuation, Scored] = _QuestionKind(
-        title,
-        lambda request: _key("drawn/1", settings, request.context, request.text),
-        lambda request: model.length(request.context + request.text) + 1,
-        0,
-        lambda some: able.drawn(some, decoding),
-        _scored_to_bytes,
-        _scored_from_bytes,
-    )
-    return _ask_model(model, wanted, way, reporter)
+    ask = partial(able.drawn, decoding=decoding)
+    return _ask_model(model, wanted, _scoring(model, title, ask, "drawn/1", settings), reporter)
 
 
 def generate_all(

@@ -82,7 +82,6 @@ class TemplateRefusal(Exception):
 
 
 def render(template: ChatTemplate | None, messages: Sequence[Message]) -> str:
-    """What the model of a template reads."""
     if template is None:
         raise OptionError("the model has no chat template: leave out --chat and --system")
     return template.render(messages)
@@ -124,7 +123,6 @@ def folder_template(folder: Path) -> ChatTemplate | None:
 
 
 def gguf_template(fields: Mapping[str, Any], file: str) -> ChatTemplate | None:
-    """The template of a GGUF file's metadata."""
     names = fields.get("tokenizer.ggml.tokens") or []
     tokens = {}
     # The last is llama.cpp's spelling.

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,7 @@ from rote.core.model import Decoding, Floats
 from rote.core.progress import Reporter
 from rote.models.chat import ChatTemplate, chat_template, gguf_template
 from rote.models.options import ModelOptions
-from rote.models.tokens import Encoded, close_gaps, decode_after, gguf_tokens, has_known_tokenizer
+from rote.models.tokens import Encoded, decode_after, gguf_tokens, has_known_tokenizer
 from rote.models.windows import TextInProgress, Window, near_bound
 from rote.run import cores
 
@@ -39,8 +40,6 @@ _NO_LIMIT = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model ready to be asked."""
-
     model: Any
     tokenizer: Any
     device: str
@@ -211,7 +210,6 @@ def _from_pretrained(
 
 
 def libraries() -> tuple[Any, Any]:
-    """torch and transformers."""
     try:
         import torch
         import transformers
@@ -287,8 +285,7 @@ def _fingerprint(where: str, model: Any, reporter: Reporter) -> str:
         return str(commit or "unknown")[:12]
     endings = (".safetensors", ".bin", ".json", ".jinja")
     files = [path for path in sorted(folder.iterdir()) if path.suffix in endings]
-    digest = hashlib.blake2b(digest_size=6)
-    size = sum(path.stat().st_size for path in files)
+    digest, size = hashlib.blake2b(digest_size=6), sum(path.stat().st_size for path in files)
     with reporter.stage("fingerprint of the weights", size, "B") as advance:
         for path in files:
             digest.update(f"{path.name}\n".encode())
@@ -333,19 +330,12 @@ class HubTokens:
         encoding = self.tokenizer(
             clean, add_special_tokens=special, return_offsets_mapping=True, verbose=False
         )
-        ends = [end for _, end in encoding["offset_mapping"]]
-        starts = [start for start, _ in encoding["offset_mapping"]]
-        return Encoded(list(encoding["input_ids"]), close_gaps(starts, ends), ends)
+        return Encoded.of(encoding["input_ids"], encoding["offset_mapping"])
 
     def decode(self, ids: Sequence[int], before: Sequence[int]) -> str:
-        return decode_after(self._decode, ids, before)
-
-    def _decode(self, ids: list[int]) -> str:
         # Cleaning up would take out spaces that the model has written.
-        text: str = self.tokenizer.decode(
-            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        return text
+        how = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        return decode_after(partial(self.tokenizer.decode, **how), ids, before)
 
 
 def hub_tokens(tokenizer: Any, name: str) -> HubTokens:

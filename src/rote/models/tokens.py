@@ -26,6 +26,16 @@ class Encoded:
     starts: list[int]
     ends: list[int]
 
+    @classmethod
+    def of(cls, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Encoded:
+        """Starts are moved back to the end before, where some tokenizers leave a space out."""
+        starts: list[int] = []
+        reached = 0
+        for start, end in offsets:
+            starts.append(min(start, reached) if end > start else start)
+            reached = max(reached, end)
+        return cls(list(ids), starts, [end for _, end in offsets])
+
 
 class Tokens(Protocol):
     """A tokenizer."""
@@ -49,24 +59,12 @@ class Tokens(Protocol):
         """The text of tokens that follow others; bytes that are no character become U+FFFD."""
 
 
-def close_gaps(starts: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Starts moved back to the end before, where some tokenizers leave a space out."""
-    moved: list[int] = []
-    reached = 0
-    for start, end in zip(starts, ends):
-        moved.append(min(start, reached) if end > start else start)
-        reached = max(reached, end)
-    return moved
-
-
 _BEFORE = 8
 """Tokens before, that decoding may look at: some write the first of all without its space."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryTokens:
-    """A tokenizer of the package."""
-
     tokenizer: Any
     start: int
 
@@ -82,10 +80,7 @@ class LibraryTokens:
         # Rust strings hold no surrogates; one character for one keeps the offsets right.
         clean = text.encode("utf-8", "replace").decode("utf-8")
         encoding = self.tokenizer.encode(clean, add_special_tokens=special)
-        ends = [end for _, end in encoding.offsets]
-        return Encoded(
-            list(encoding.ids), close_gaps([start for start, _ in encoding.offsets], ends), ends
-        )
+        return Encoded.of(encoding.ids, encoding.offsets)
 
     def decode(self, ids: Sequence[int], before: Sequence[int]) -> str:
         return decode_after(self.tokenizer.decode, ids, before)
@@ -135,7 +130,6 @@ def _keep_spaces(described: Any) -> None:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """An object in a file of a model's folder."""
     try:
         return dict(JsonObject.of(read_json(path), str(path)).values)
     except OSError as error:
@@ -218,9 +212,9 @@ def gguf_tokens(path: str, fields: Mapping[str, Any]) -> LibraryTokens:
         )
     try:
         tokenizer = Tokenizer.from_str(json.dumps(tokenizer_description(path, fields)))
+    except InputError:
+        raise
     except Exception as error:  # the package raises bare Exception
-        if isinstance(error, InputError):
-            raise
         raise InputError(
             f"its tokenizer.ggml fields are inconsistent: {error}",
             file=path,
@@ -230,8 +224,6 @@ def gguf_tokens(path: str, fields: Mapping[str, Any]) -> LibraryTokens:
 
 
 def tokenizer_description(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata as a tokenizer.json."""
-
     def setting(name: str, default: Any = None) -> Any:
         return fields.get(f"tokenizer.ggml.{name}", default)
 

@@ -32,7 +32,6 @@ class TokenPair:
 
 
 def encode_pair(tokens: Tokens, request: Continuation) -> TokenPair:
-    """The tokens of a context and of what follows it."""
     context = request.context.rstrip()
     text = request.context[len(context) :] + request.text
     moved = len(text) - len(request.text)
@@ -186,8 +185,6 @@ def _scored(part: TokenPair, numbers: Floats) -> Scored:
 
 @dataclass(slots=True)
 class TextInProgress:
-    """A prompt and what follows it so far."""
-
     before: list[int]
     decoding: Decoding
     tokens: Tokens
@@ -220,7 +217,6 @@ class TextInProgress:
 
 
 def check_room(text: str, length: int, max_tokens: int, longest: int) -> None:
-    """Refuse a conversation that is too long for the model."""
     if length + max_tokens > longest + 1:
         raise OptionError(
             f"a conversation of {length:,} tokens ({shortened(text)}) and {max_tokens:,} more do "

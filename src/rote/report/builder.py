@@ -54,7 +54,6 @@ from rote.measure.driver.pipeline import (
     report_reading,
     select_possible,
 )
-from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.report.options import (
     WORDS,
     Limits,
@@ -314,12 +313,8 @@ def is_large(texts: Corpus | Store, sample: int | None) -> bool:
 
 def count_words(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> CollectedTexts:
     """All texts, words alone."""
-    words = replace(WordSettings(settings.tokenizer, settings.annotator), annotator="rote")
-    fields = FieldSettings(settings.by, None, settings.within, settings.cluster)
-    engine = run.get(settings.engine, settings.jobs)
-    return collect_texts(
-        texts, [_WORD], words=words, fields=fields, engine=engine, reporter=reporter
-    )
+    settings, engine = replace(settings, annotator="rote"), run.get(settings.engine, settings.jobs)
+    return collect_texts(texts, [_WORD], settings=settings, engine=engine, reporter=reporter)
 
 
 def draw_texts(

@@ -1,7 +1,5 @@
-"""From a corpus to one sample: read, prepare and group, piece by piece.
-
-Each shard becomes a piece in a worker; pieces are joined here in the order of the
-input, so the sample is the same at any number of jobs.
+"""From a corpus to one sample: read, prepare and group, shard by shard in the order of the input,
+so that the sample is the same at any number of jobs.
 """
 
 from __future__ import annotations
@@ -9,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -22,13 +21,12 @@ from rote.core.sample import Need, RawText, Sample, Take
 from rote.corpus import Corpus, DuplicateIds, Fingerprint, Problems, map_shards
 from rote.measure.driver.preparation import (
     RAW,
-    FieldSettings,
     Preparation,
     PreparedShard,
-    StoredPreparation,
-    WordSettings,
     hash_id,
+    prepare_stored,
 )
+from rote.measure.driver.settings import Settings
 from rote.run import Engine, get, with_threads
 
 _SMALL = 6 * 2**20
@@ -94,13 +92,11 @@ class CollectedTexts:
         )
 
     def only(self, sources: Collection[str]) -> CollectedTexts:
-        """These sources alone."""
         if len(sources) == len(self.groups):
             return self
         return self.chosen({name: take for name, take in self.groups.items() if name in sources})
 
     def chosen(self, groups: Mapping[str, Take]) -> CollectedTexts:
-        """These texts of these sources alone."""
         chosen = np.sort(np.concatenate(list(groups.values())))
         return replace(
             self,
@@ -130,23 +126,25 @@ def collect_texts(
     texts: Corpus | Store,
     needs: Sequence[Need],
     *,
-    words: WordSettings,
-    fields: FieldSettings,
+    settings: Settings,
+    inputs: str | None = None,
     engine: Engine,
     reporter: Reporter,
     languages: bool = True,
 ) -> CollectedTexts:
+    """`inputs`: the field of what texts were made from, where that is to be a source too."""
     wanted, own_threads = tuple(dict.fromkeys(needs)), 1
     pieces: Iterator[PreparedShard]
     if isinstance(texts, Store):
         here = replace(texts, path=texts.path.absolute())
-        stored = StoredPreparation(here, Preparation(wanted, words, fields, False, languages))
+        preparation = Preparation(wanted, settings, inputs, False, languages)
+        stored = partial(prepare_stored, preparation, here)
         pieces = engine.map(stored, texts.files, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
-        preparation = Preparation(wanted, words, fields, skip, languages)
+        preparation = Preparation(wanted, settings, inputs, skip, languages)
         if 0 < texts.size < _SMALL and not engine.remote:  # of a pipe it is not known
             own_threads, engine = engine.jobs, get()
         pieces = map_shards(preparation, texts, engine, doing="reading texts")

@@ -50,10 +50,7 @@ class _Panel(Policy):
         self.results: list[tuple[Result, Tests]] = []
 
     def unable(self, metric: Metric, options: Any, problem: RoteError) -> Any:
-        if not self.panel or not isinstance(problem, MissingExtra):
-            raise problem
-        self.left_out.append(f"{metric.name} is left out. {problem}")
-        self.reporter.say(self.left_out[-1])
+        self._leave_out(MissingExtra, problem, f"{metric.name} is left out. {problem}")
 
     def seen(self, read: ReadTexts) -> ReadTexts:
         report_reading(read.collected, self.settings, self.reporter)
@@ -67,10 +64,13 @@ class _Panel(Policy):
         self.results.append((result, tests))
 
     def failed(self, metric: Metric, problem: RoteError) -> None:
-        if not self.panel or not isinstance(problem, UnknownLanguage):
+        self._leave_out(UnknownLanguage, problem, str(problem))
+
+    def _leave_out(self, kind: type[RoteError], problem: RoteError, note: str) -> None:
+        if not self.panel or not isinstance(problem, kind):
             raise problem
-        self.left_out.append(str(problem))
-        self.reporter.say(self.left_out[-1])
+        self.left_out.append(note)
+        self.reporter.say(note)
 
 
 def compute(

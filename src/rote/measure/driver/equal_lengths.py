@@ -1,11 +1,8 @@
 """One measure at equal sizes: its values on windows, their intervals, a curve, and the test.
 
-Values are means over draws of windows (`compare.equal_sizes`). What is expensive is done once for
-the windows of a draw; a source, a half-sample and a permuted group are then arrays of text numbers,
-as in `resampling`. The test permutes what is compared: windows, as many on each side as the values
-rest on. A long text brings many different windows to a mean over draws and a short one the same
-each time, so that their means do not vary alike and labels are not quite exchangeable: differences
-are studentized (Janssen 1997; Chung and Romano 2013).
+What is expensive is done once for the windows of a draw; a source, a half-sample and a permuted
+group are then arrays of text numbers, as in `resampling`. The means of a long text, which brings
+many different windows, and of a short one do not vary alike: differences are studentized.
 """
 
 from __future__ import annotations
@@ -246,7 +243,7 @@ class EqualLengths:
         added: dict[str, Floats] = {}
         too_rare: set[str] = set()
         # Where every text has its partner, exchanging them leaves the spread as it is.
-        if not shared_strata(*pair, work.strata) == len(pair[0]) == len(pair[1]):
+        if not len(shared_strata(*pair, work.strata)) == len(pair[0]) == len(pair[1]):
             added, too_rare = self.contributions(np.sort(np.concatenate(pair)), tested)
 
         def permuted(

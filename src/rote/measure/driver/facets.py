@@ -1,10 +1,6 @@
-"""One measure over all facets of the collected texts, and their results as one.
-
-Sets of texts in place of texts: what is measured of each set, and averaged over the sets. Ten
-answers to one prompt say how varied a model is when it is asked again; all answers together also
-hold how varied the prompts are. Once each set has its values, a set is to the driver what a text is
-elsewhere: intervals are those of a mean over sets, and a test exchanges the sets of two sources
-that belong to the same input.
+"""One measure over all facets of the collected texts, and their results as one; sets of texts in
+place of texts, where what is measured of each set is averaged. To the driver a set is then what a
+text is elsewhere, and a test exchanges the sets of two sources that belong to the same input.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ import numpy as np
 from rote.annotate.language_check import language_name
 from rote.annotate.store import Store
 from rote.compare.resampling import generator
-from rote.core.arrays import Floats, Integers
+from rote.core.arrays import Floats
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, Facet, facets, reference_place
 from rote.core.metric import Metric, Values
@@ -27,9 +23,8 @@ from rote.core.result import Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.measure._text_means import per_text, reduce, standard_errors
 from rote.measure.driver.collection import CollectedTexts
-from rote.measure.driver.languages import LanguagePart, language_signatures, split_languages
+from rote.measure.driver.languages import language_signatures, split_languages
 from rote.measure.driver.multiple_testing import Tests
-from rote.measure.driver.preparation import WordSettings
 from rote.measure.driver.resampling import FacetStudy, measure_facet
 from rote.measure.driver.settings import Settings
 
@@ -49,10 +44,9 @@ class SetScores:
     """By set."""
 
 
-def average_over_sets(
-    metric: Metric, options: Any, study: FacetStudy, sets: Integers, names: tuple[str, ...]
-) -> tuple[Metric, FacetStudy]:
+def average_over_sets(metric: Metric, options: Any, study: FacetStudy) -> tuple[Metric, FacetStudy]:
     """The measure and the study in which every set stands for one text."""
+    texts, names = study.texts, study.texts.set_names
     if not metric.tested:
         raise OptionError(
             f"--within cannot be combined with {metric.name}, which compares with a reference"
@@ -61,10 +55,10 @@ def average_over_sets(
         if getattr(options, unsupported, None) is not None:
             flag = unsupported.replace("_", "-")
             raise OptionError(f"--within measures sets of texts: leave out --{flag} or --within")
-    members, groups, left_out = _set_members(study, sets)
+    members, groups, left_out = _set_members(texts, study.settings.within)
     set_values: list[Values] = []
     with study.reporter.stage(f"{metric.name}: sets", 1 + len(members)) as advance:
-        rows = metric.rows(study.sample, options, study.work(lambda share: None))
+        rows = metric.rows(texts.sample, options, study.work(lambda share: None))
         advance(1)
         for source, number, take in members:
             rng = generator(study.settings.seed, f"within {source} {names[number]}")
@@ -76,12 +70,12 @@ def average_over_sets(
     }
     own_notes = {
         source: metric.notes(rows, take, options) if metric.notes else []
-        for source, take in study.groups.items()
+        for source, take in texts.groups.items()
     }
     table = SetScores(scores, left_out, own_notes, [source for source, _, _ in members])
-    words = [int(study.sample.words[take].sum()) for _, _, take in members]
+    words = [int(texts.sample.words[take].sum()) for _, _, take in members]
     derived = replace(
-        study,
+        texts,
         sample=Sample(np.array(words, np.int64), {}),
         groups=groups,
         strata=np.array([number for _, number, _ in members], np.int64),
@@ -90,26 +84,26 @@ def average_over_sets(
         files=(),
         doc_ids=(),
     )
-    return _set_metric(metric, table, study.settings.within), derived
+    set_metric = _set_metric(metric, table, study.settings.within)
+    return set_metric, replace(study, texts=derived)
 
 
 def _set_members(
-    study: FacetStudy, sets: Integers
+    texts: CollectedTexts, field: str | None
 ) -> tuple[list[tuple[str, int, Take]], dict[str, Take], dict[str, int]]:
     """Every set of every source that has enough texts, and how many have not."""
     members: list[tuple[str, int, Take]] = []
     groups, left_out = {}, {}
-    for source, take in study.groups.items():
-        first = len(members)
-        numbers = np.unique(sets[take])
-        every = [(source, int(n), take[sets[take] == n]) for n in numbers if n >= 0]
+    for source, take in texts.groups.items():
+        first, sets = len(members), texts.sets[take]
+        every = [(source, int(n), take[sets == n]) for n in np.unique(sets) if n >= 0]
         large = [member for member in every if len(member[2]) >= MIN_SET_SIZE]
         members += large
         groups[source] = np.arange(first, len(members), dtype=np.int64)
         left_out[source] = len(every) - len(large)
     if not members:
         raise OptionError(
-            f"--within {study.settings.within}: no two texts of one source share a value of that "
+            f"--within {field}: no two texts of one source share a value of that "
             "field, so there are no sets to measure"
         )
     # A source without sets has nothing to show, but is not lost: its note says why.
@@ -150,7 +144,6 @@ def measure_facets(
     collected: CollectedTexts,
     *,
     settings: Settings,
-    words: WordSettings,
     tokenizers: Mapping[str | None, str],
     reporter: Reporter,
     tests_of_source: int = 0,
@@ -163,21 +156,24 @@ def measure_facets(
     which a source has `tests_of_source`.
     """
     results, tests = [], Tests()
-    parts, notes = split_languages(
-        metric, options, collected, words, tokenizers, reference=settings.reference, store=store
-    )
+    parts, notes = split_languages(metric, options, collected, settings, tokenizers, store=store)
     for place, part in enumerate(parts):
         try:
             if place and metric.check:
                 metric.check(part.options, str(part.tokenizers[None]))
             for facet in facets(part.collected.groups, settings.reference):
-                study = _measure_part(
-                    part, facet, collected.grouping, settings, reporter, tests_of_source
+                study = FacetStudy(
+                    texts=part.collected.only(facet.names),
+                    settings=settings,
+                    reference=facet.reference,
+                    tokenizers=part.tokenizers,
+                    grouping=collected.grouping,
+                    reporter=reporter,
+                    tests=tests_of_source,
                 )
                 facet_metric = metric
                 if settings.within:
-                    sets = part.collected.sets, part.collected.set_names
-                    facet_metric, study = average_over_sets(metric, part.options, study, *sets)
+                    facet_metric, study = average_over_sets(metric, part.options, study)
                 result, own_tests = measure_facet(facet_metric, part.options, study)
                 results.append(result)
                 tests |= own_tests
@@ -194,36 +190,9 @@ def measure_facets(
                 )
     combined = _join_results(results, list(collected.groups), settings)
     signature = combined.signature
-    if languages := language_signatures(metric, options, collected, words):
+    if languages := language_signatures(metric, options, collected, settings):
         signature = signature.with_setting("languages", languages)
     return replace(combined, notes=(*combined.notes, *notes), signature=signature), tests
-
-
-def _measure_part(
-    part: LanguagePart,
-    facet: Facet,
-    grouping: str,
-    settings: Settings,
-    reporter: Reporter,
-    tests_of_source: int,
-) -> FacetStudy:
-    texts = part.collected.only(facet.names)
-    return FacetStudy(
-        sample=texts.sample,
-        groups=texts.groups,
-        strata=texts.strata,
-        ids=texts.ids,
-        files=texts.files,
-        doc_ids=texts.doc_ids,
-        settings=settings,
-        reference=facet.reference,
-        tokenizers=part.tokenizers,
-        fingerprint=texts.fingerprint,
-        grouping=grouping,
-        reporter=reporter,
-        order=texts.order,
-        tests=tests_of_source,
-    )
 
 
 def check_reference(collected: CollectedTexts, settings: Settings) -> list[Facet]:

@@ -1,9 +1,7 @@
 """Who reads the texts of a source: the annotator and the embedder of its language.
 
-A model gives numbers for texts of a language that it does not know. So sources whose language
-nobody asked for knows are left out of a measure that needs such a model, and a note says so.
-Sources that are read by different models are measured apart: their values are not exchangeable,
-so they are not tested against each other.
+Sources whose language nobody asked for knows are left out of a measure that needs such a model.
+Sources that are read by different models are measured apart: their values are not exchangeable.
 """
 
 from __future__ import annotations
@@ -21,7 +19,8 @@ from rote.core.layer import DERIVED
 from rote.core.metric import Metric
 from rote.core.sample import Need
 from rote.measure.driver.collection import CollectedTexts
-from rote.measure.driver.preparation import WordSettings, annotated_layers
+from rote.measure.driver.preparation import annotated_layers
+from rote.measure.driver.settings import Settings
 
 _ENGLISH = "en"
 
@@ -42,7 +41,6 @@ class LanguagePart:
 
 
 def needs_language(metric: Metric, options: Any) -> bool:
-    """Whether values depend on models of a language."""
     return metric.english or metric.embeds(options) or bool(_annotated_needs(metric, options))
 
 
@@ -50,10 +48,9 @@ def split_languages(
     metric: Metric,
     options: Any,
     collected: CollectedTexts,
-    words: WordSettings,
+    settings: Settings,
     tokenizers: Mapping[str | None, str],
     *,
-    reference: str | None,
     store: Store | None = None,
 ) -> tuple[list[LanguagePart], list[str]]:
     """The sources by who reads them, those with the reference first, and what is left out."""
@@ -63,7 +60,7 @@ def split_languages(
     notes: dict[str, list[str]] = {}
     for group in collected.groups:
         stored = store is not None and not is_input(group)
-        setting = store.annotator if store is not None and stored else words.annotator
+        setting = store.annotator if store is not None and stored else settings.annotator
         languages = _Languages(metric, options, setting, group, collected.languages)
         if why := languages.problem():
             notes.setdefault(why, []).append(group)
@@ -74,7 +71,7 @@ def split_languages(
     if not members:
         raise UnknownLanguage("; ".join(left_out))
     parts = []
-    for place, (annotator, embedder) in enumerate(_first_reader(members, collected, reference)):
+    for place, (annotator, embedder) in enumerate(_first_reader(members, collected, settings)):
         sources = members[annotator, embedder]
         part_tokenizers = dict(tokenizers)
         if place and annotator:
@@ -91,16 +88,16 @@ def split_languages(
 
 
 def language_signatures(
-    metric: Metric, options: Any, collected: CollectedTexts, words: WordSettings
+    metric: Metric, options: Any, collected: CollectedTexts, settings: Settings
 ) -> tuple[str, ...]:
     """What a signature says of models for single languages: of those that the texts have."""
     there = set(collected.languages.values()) - {""}
-    settings: list[tuple[Any, str]] = [(annotators, words.annotator)]
+    models: list[tuple[Any, str]] = [(annotators, settings.annotator)]
     if metric.embeds(options):
-        settings.append((embeddings, options.embedder))
+        models.append((embeddings, options.embedder))
     return tuple(
         f"{code}={room.get(name).signature}"
-        for room, setting in settings
+        for room, setting in models
         for code, name in by_language(setting, room.DEFAULT).items()
         if code in there
     )
@@ -191,13 +188,15 @@ def _note(what: str, code: str, why: str) -> str:
 def _first_reader(
     members: Mapping[tuple[str, str], Sequence[str]],
     collected: CollectedTexts,
-    reference: str | None,
+    settings: Settings,
 ) -> list[tuple[str, str]]:
     """The readers, first who reads the reference, or else most texts."""
 
     def rank(readers: tuple[str, str]) -> tuple[bool, int]:
         sources = members[readers]
         texts = sum(len(collected.groups[group]) for group in sources if not is_input(group))
-        return all(reference not in (group, *group.split("|")) for group in sources), -texts
+        return all(
+            settings.reference not in (group, *group.split("|")) for group in sources
+        ), -texts
 
     return sorted(members, key=rank)

@@ -1,14 +1,11 @@
-"""The tests of all measures of a panel, corrected together, and what they could have found.
-
-A facet has two families: the verdicts, one value of each aspect, of which as many permutations are
-made as it takes; and all other values, the details. A test whose smallest possible corrected p is
-not below the level is marked as none: it must not be read as "no difference".
+"""The tests of all measures of a panel, corrected together, and what they could have found: of each
+facet the verdicts, one value of each aspect, as one family, and the details as another.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,18 +108,11 @@ def correct_results(
         else:
             judged = correct(members, correction)
         outcomes |= dict(zip(family.members, judged))
-    verdicts = {member for family in families if family.verdicts for member in family.members}
     alike = _correct_equivalence(results, families, correction)
     corrected = []
     for number, (result, tests) in enumerate(results):
         if tests or any("tested" not in row for row in result.comparisons):
-            result = _fill_rows(
-                result,
-                {key: out for (place, key), out in outcomes.items() if place == number},
-                {key for place, key in verdicts if place == number},
-                {key: p for (place, key), p in alike.items() if place == number},
-                [f for f in families if any(place == number for place, _ in f.members)],
-            )
+            result = _fill_rows(number, result, outcomes, alike, families)
         corrected.append(result)
     return corrected
 
@@ -163,18 +153,20 @@ def _correct_equivalence(
 
 
 def _fill_rows(
+    number: int,
     result: Result,
-    outcomes: Mapping[Test, Outcome],
-    verdicts: Collection[Test],
-    alike: Mapping[Test, float],
+    outcomes: Mapping[tuple[int, Test], Outcome],
+    alike: Mapping[tuple[int, Test], float],
     families: Sequence[_Family],
 ) -> Result:
+    """The result of this number; `outcomes` and `alike` are those of all."""
+    verdicts = {member for family in families if family.verdicts for member in family.members}
     rows: list[dict[str, Any]] = []
     for row in result.comparisons:
         filled, key = dict(row), (row["source"], row["reference"], row["value"])
         for field in ("p", "matched_p"):
             if field in row:
-                test, before = (*key, field), field.removesuffix("p")
+                test, before = (number, (*key, field)), field.removesuffix("p")
                 outcome = outcomes.get(test, UNDEFINED)
                 filled[f"{field}_corrected"] = outcome.p
                 filled[f"{before}floor"] = outcome.floor
@@ -184,17 +176,19 @@ def _fill_rows(
                     filled[f"{before}permutations"] = outcome.permutations
                 filled[f"{before}detectable"] = outcome.detectable if outcome.tested else math.nan
         if "equivalence_p" in row:
-            p = alike.get((*key, "p"), math.nan)
+            p = alike.get((number, (*key, "p")), math.nan)
             filled["equivalence_p_corrected"] = p
             filled["equivalent"] = p < LEVEL
         rows.append(filled)
-    notes = dict.fromkeys((*result.notes, *_untested_notes(rows, families)))
-    tables = {**result.tables, FAMILY: [family.row() for family in families]}
+    of_result = [
+        family for family in families if any(place == number for place, _ in family.members)
+    ]
+    notes = dict.fromkeys((*result.notes, *_untested_notes(rows, of_result)))
+    tables = {**result.tables, FAMILY: [family.row() for family in of_result]}
     return replace(result, comparisons=rows, tables=tables, notes=tuple(notes))
 
 
 def _join_facets(families: Sequence[_Family]) -> list[_Family]:
-    """Verdicts and details of a facet as one."""
     by_facet: dict[str, _Family] = {}
     for family in families:
         before = by_facet[family.facet].members if family.facet in by_facet else ()

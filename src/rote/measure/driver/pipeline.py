@@ -1,8 +1,6 @@
-"""The one way from texts to results, for a measure, a panel and a report: what can work is found
-out, the texts are read once, and each measure is taken on its part of them.
-
-What the three do differently is their `Policy`: how many texts a measure gets, and what becomes of
-one that cannot work.
+"""The one way from texts to results: what can work is found out, the texts are read once, and each
+measure is taken on its part of them. What a measure, a panel and a report do otherwise is their
+`Policy`.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from rote.measure.driver.equal_lengths import compared_names
 from rote.measure.driver.facets import check_reference, measure_facets
 from rote.measure.driver.languages import needs_language
 from rote.measure.driver.multiple_testing import Tests
-from rote.measure.driver.preparation import FieldSettings, WordSettings, annotated_layers
+from rote.measure.driver.preparation import annotated_layers, uses_annotator
 from rote.measure.driver.settings import Settings
 
 MAX_SOURCES = 12
@@ -107,7 +105,7 @@ def select_possible(
                     "'each' is for measures that test all pairs of sources"
                 )
     possible = []
-    signature = layer_signatures(_needs(chosen), _words(policy.settings), texts)[None]
+    signature = layer_signatures(_needs(chosen), policy.settings, texts)[None]
     for metric, options in chosen:
         while options is not None:
             try:
@@ -130,13 +128,13 @@ def measure_all(
     """Read the texts for these measures and take them, two at once; `inputs` is the field of what
     the texts were made from, where that is to be measured too."""
     settings, reporter = policy.settings, policy.reporter
-    needs, source = _needs(chosen), _words(settings)
-    signatures = layer_signatures(needs, source, texts)
+    needs = _needs(chosen)
+    signatures = layer_signatures(needs, settings, texts)
     collected = collect_texts(
         texts,
         needs,
-        words=source,
-        fields=FieldSettings(settings.by, inputs, settings.within, settings.cluster),
+        settings=settings,
+        inputs=inputs,
         engine=run.get(settings.engine, settings.jobs),
         reporter=reporter,
         languages=any(needs_language(metric, options) for metric, options in chosen),
@@ -162,7 +160,6 @@ def measure_all(
                 options,
                 part,
                 settings=replace(settings, sample=drawn),
-                words=source,
                 tokenizers=read.signatures,
                 reporter=Step(reporter, number, steps),
                 tests_of_source=tested,
@@ -238,10 +235,6 @@ def _needs(chosen: Sequence[Chosen]) -> list[Need]:
     return [need for metric, options in chosen for need in metric.needs(options)]
 
 
-def _words(settings: Settings) -> WordSettings:
-    return WordSettings(settings.tokenizer, settings.annotator)
-
-
 def open_corpus_or_store(inputs: Input, read: ReadOptions) -> Corpus | Store:
     """A store if that is what the one path names, else a corpus."""
     only = inputs[0] if isinstance(inputs, list) and len(inputs) == 1 else inputs
@@ -255,7 +248,6 @@ def open_corpus_or_store(inputs: Input, read: ReadOptions) -> Corpus | Store:
 
 
 def read_first_fields(texts: Corpus | Store) -> tuple[str, ...]:
-    """What the first record holds."""
     if isinstance(texts, Store):
         batches = (texts.piece(file)[0] for file in texts.files)
         documents = (document for batch in batches for document in batch.documents)
@@ -264,7 +256,7 @@ def read_first_fields(texts: Corpus | Store) -> tuple[str, ...]:
 
 
 def layer_signatures(
-    needs: Sequence[Need], source: WordSettings, texts: Corpus | Store
+    needs: Sequence[Need], settings: Settings, texts: Corpus | Store
 ) -> dict[str | None, str]:
     """Tokenizer name -> signature; None stands for whatever gives the user's own words."""
     tokenizers = {need.tokenizer for need in needs} - {None}
@@ -275,12 +267,12 @@ def layer_signatures(
     if isinstance(texts, Store):
         _check_known(layers, ("word", *DERIVED, *texts.layers), f"the store {texts.path}")
         return {**signatures, None: texts.signature}
-    if not source.annotates(needs):
-        return {**signatures, None: words.get(source.tokenizer).signature}
+    if not uses_annotator(settings, needs):
+        return {**signatures, None: words.get(settings.tokenizer).signature}
     # Of those for single languages each source is told (`_languages.py`).
-    annotator = annotators.get(by_language(source.annotator, annotators.DEFAULT)[""])
+    annotator = annotators.get(by_language(settings.annotator, annotators.DEFAULT)[""])
     _check_known(layers, annotator.gives, f"the annotator '{annotator.name}'")
-    if source.tokenizer != words.DEFAULT:
+    if settings.tokenizer != words.DEFAULT:
         raise OptionError(
             f"the layers {', '.join(layers)} come with the words of the annotator "
             f"'{annotator.name}': leave out --tokenizer"

@@ -20,7 +20,7 @@ from rote.core.facets import input_name
 from rote.core.layer import DERIVED, Layer, derive
 from rote.core.sample import SEVERAL, Need, RawText, Sample
 from rote.corpus import SKIP, Batch, Shard, digest
-from rote.measure.driver.settings import DOC_ID
+from rote.measure.driver.settings import DOC_ID, Settings
 
 RAW = "text"
 _FROM_WORDS = frozenset({"word", *DERIVED})
@@ -49,20 +49,11 @@ class PreparedShard:
     """What the texts were made from, where that is measured too."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordSettings:
-    """Where words and what hangs on them come from.
-
-    Words alone come from the tokenizer; as soon as a layer needs more (tags, trees), or
-    another annotator was chosen, everything comes from the annotator.
-    """
-
-    tokenizer: str
-    annotator: str
-
-    def annotates(self, needs: Sequence[Need]) -> bool:
-        layers = annotated_layers(needs)
-        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(layers)
+def uses_annotator(settings: Settings, needs: Sequence[Need]) -> bool:
+    """Words alone come from the tokenizer; as soon as a layer needs more (tags, trees), or another
+    annotator was chosen, everything comes from the annotator."""
+    layers = annotated_layers(needs)
+    return settings.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(layers)
 
 
 def annotated_layers(needs: Sequence[Need]) -> list[str]:
@@ -72,37 +63,15 @@ def annotated_layers(needs: Sequence[Need]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldSettings:
-    """Which fields of a record are looked at: those that tell sources apart, the one whose texts
-    are a source too, the one that puts texts into sets, and the one that says which texts belong
-    together."""
-
-    by: tuple[str, ...] = ()
-    inputs: str | None = None
-    within: str | None = None
-    cluster: str = DOC_ID
-
-    def as_source(self, document: Document) -> dict[str, object]:
-        """The fields by which what a text was made from is grouped: not who wrote the text."""
-        if not self.by:
-            return {}
-        writer = "source" if "source" in self.by else self.by[-1]
-        return {**{name: document.meta.get(name) for name in self.by}, writer: self.inputs_name}
-
-    @property
-    def inputs_name(self) -> str:
-        return input_name(str(self.inputs))
-
-
-@dataclass(frozen=True, slots=True)
 class Preparation:
     """The work on one shard; small and picklable, since it travels to worker processes."""
 
     needs: tuple[Need, ...]
-    words: WordSettings
-    fields: FieldSettings
+    settings: Settings
+    inputs: str | None
+    """The field of what texts were made from, where that is measured too."""
     skip: bool
-    languages: bool = True
+    languages: bool
     """Whether anybody asks for the languages of the texts."""
 
     def __call__(self, shard: Shard) -> PreparedShard:
@@ -115,24 +84,25 @@ class Preparation:
         else:
             self._checked(batch, skip=False)  # stored pieces cannot lose a document
         documents = batch.documents
-        groups = [_group(document, self.fields.by, batch.label) for document in documents]
+        groups = [_group(document, self.settings.by, batch.label) for document in documents]
         codes = self._languages(documents, groups)
         guessed: Counter[str] = Counter()
-        if annotation is None and self.words.annotates(self.needs):
-            if self.words.annotator == annotators.DEFAULT:
+        if annotation is None and uses_annotator(self.settings, self.needs):
+            if self.settings.annotator == annotators.DEFAULT:
                 guessed = glance([document.text for document in documents])
             settled = [
                 replace(document, meta={**document.meta, SETTLED: code})
                 for document, code in zip(documents, codes[None])
             ]
-            annotation = annotators.get(self.words.annotator)(settled, annotated_layers(self.needs))
+            annotator = annotators.get(self.settings.annotator)
+            annotation = annotator(settled, annotated_layers(self.needs))
         return PreparedShard(
             batch=batch.bare(),
             size=size,
             sample=self._sample(documents, annotation),
             groups=groups,
-            doc_ids=[_as_text(document.meta.get(self.fields.cluster)) for document in documents],
-            sets=[_as_text(document.meta.get(self.fields.within or "")) for document in documents],
+            doc_ids=[_as_text(document.meta.get(self.settings.cluster)) for document in documents],
+            sets=[_as_text(doc.meta.get(self.settings.within or "")) for doc in documents],
             digests=[self._digest(document) for document in documents],
             texts=[hash_id(document.text, 0) for document in documents],
             # Not the source that was made of its file's name.
@@ -168,34 +138,35 @@ class Preparation:
 
     def _inputs(self, batch: Batch) -> PreparedShard | None:
         """What the texts were made from, each text once, as a piece of its own."""
-        fields = self.fields
-        if fields.inputs is None:
+        if self.inputs is None:
             return None
+        by, cluster, source = self.settings.by, self.settings.cluster, input_name(self.inputs)
         by_group: dict[tuple[str, ...], tuple[Document, int]] = {}
         for document, line in zip(batch.documents, batch.lines):
-            text = document.meta.get(fields.inputs)
+            text = document.meta.get(self.inputs)
             if isinstance(text, str) and text.strip():
                 doc_id = _as_text(document.meta.get(DOC_ID))
-                meta = fields.as_source(document)
+                # Grouped as the text is, but not by who wrote that.
+                meta: dict[str, object] = {name: document.meta.get(name) for name in by}
+                meta |= {"source" if "source" in by else by[-1]: source} if by else {}
                 # The record's own language is that of the text, not of what it was made from.
-                meta[SETTLED] = declared(document.meta, f"{fields.inputs}_")
-                if document.meta.get(fields.cluster) is not None:
-                    meta.setdefault(fields.cluster, _as_text(document.meta[fields.cluster]))
+                meta[SETTLED] = declared(document.meta, f"{self.inputs}_")
+                if document.meta.get(cluster) is not None:
+                    meta.setdefault(cluster, _as_text(document.meta[cluster]))
                 # Named by what it is, not by who answered it, so that it is known again.
-                groups = [str(meta[name]) for name in fields.by if meta[name] != fields.inputs_name]
-                name = " ".join([*groups, fields.inputs, doc_id or hash_id(text, 0).hex()])
+                groups = [str(meta[name]) for name in by if meta[name] != source]
+                name = " ".join([*groups, self.inputs, doc_id or hash_id(text, 0).hex()])
                 by_group.setdefault((*groups, text), (Document(name, text, meta), line))
         if not by_group:
             return None
         documents, lines = map(list, zip(*by_group.values()))
-        name = fields.inputs_name
-        inputs = replace(batch, documents=documents, lines=lines, label=name, problems=[])
-        settings = FieldSettings(fields.by, cluster=fields.cluster)
-        return replace(self, fields=settings).piece(inputs, 0)
+        inputs = replace(batch, documents=documents, lines=lines, label=source, problems=[])
+        settings = replace(self.settings, within=None)
+        return replace(self, settings=settings, inputs=None).piece(inputs, 0)
 
     def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
         texts = [document.text for document in documents]
-        layered = _LayerMaker(self.words, texts, annotation)
+        layered = _LayerMaker(self.settings.tokenizer, texts, annotation)
         beside = {field: self._beside(documents, field) for field in self._fields()}
         words = layered.words()
         return Sample(
@@ -220,9 +191,10 @@ class Preparation:
         needs = [need for need in self.needs if need.field == field]
         plain = self._field_texts(documents, field)
         annotation = None
-        if self.words.annotates(self.needs) and annotated_layers(needs):
-            annotation = annotators.get(self.words.annotator)(plain, annotated_layers(needs))
-        return _LayerMaker(self.words, [document.text for document in plain], annotation)
+        if uses_annotator(self.settings, self.needs) and annotated_layers(needs):
+            annotation = annotators.get(self.settings.annotator)(plain, annotated_layers(needs))
+        texts = [document.text for document in plain]
+        return _LayerMaker(self.settings.tokenizer, texts, annotation)
 
     def _digest(self, document: Document) -> bytes:
         """Of all that is counted: the text, and the fields that are read as texts."""
@@ -257,11 +229,11 @@ class Preparation:
 
     def _wrong(self, document: Document) -> Iterator[tuple[str, str, str]]:
         """Field, who asks for it, and what is wrong with it."""
-        flag_of = dict.fromkeys(self.fields.by, "--by")
-        if self.fields.within:
-            flag_of.setdefault(self.fields.within, "--within")
-        if self.fields.cluster != DOC_ID:
-            flag_of.setdefault(self.fields.cluster, "--cluster")
+        flag_of = dict.fromkeys(self.settings.by, "--by")
+        if self.settings.within:
+            flag_of.setdefault(self.settings.within, "--within")
+        if self.settings.cluster != DOC_ID:
+            flag_of.setdefault(self.settings.cluster, "--cluster")
         for field, flag in flag_of.items():
             if document.meta.get(field) is None:
                 yield field, f"{flag} names", describe_absence(document.meta, field)
@@ -281,16 +253,14 @@ class Preparation:
 class _LayerMaker:
     """Texts and the layers over them, each made once, when it is first asked for."""
 
-    def __init__(
-        self, source: WordSettings, texts: list[str], annotation: Annotation | None
-    ) -> None:
-        self.source, self.texts, self.annotation = source, texts, annotation
+    def __init__(self, tokenizer: str, texts: list[str], annotation: Annotation | None) -> None:
+        self.tokenizer, self.texts, self.annotation = tokenizer, texts, annotation
         self._words: dict[str, Layer] = {}
 
     def words(self, tokenizer: str | None = None) -> Layer:
         if tokenizer is None and self.annotation is not None:
             return self.annotation.word
-        name = tokenizer or self.source.tokenizer
+        name = tokenizer or self.tokenizer
         if name not in self._words:
             self._words[name] = words.get(name)(self.texts)
         return self._words[name]
@@ -303,16 +273,10 @@ class _LayerMaker:
         return derive(self.words(need.tokenizer), need.layer)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPreparation:
-    """The same for a piece that was annotated before, by its file's name."""
-
-    store: Store
-    preparation: Preparation
-
-    def __call__(self, file: str) -> PreparedShard:
-        batch, annotation = self.store.piece(file)
-        return self.preparation.piece(batch, 1, annotation)
+def prepare_stored(preparation: Preparation, store: Store, file: str) -> PreparedShard:
+    """A piece that was annotated before, by its file's name."""
+    batch, annotation = store.piece(file)
+    return preparation.piece(batch, 1, annotation)
 
 
 def hash_id(name: str, seed: int) -> bytes:
@@ -341,7 +305,6 @@ def _as_text(value: object) -> str | None:
 
 
 def _text_problem(value: object, several: bool) -> str | None:
-    """What keeps a field from being read as a text, or as several."""
     if isinstance(value, (str, int, float)):
         return None
     if not isinstance(value, (list, tuple)):

@@ -1,8 +1,5 @@
-"""One measure on one facet of a sample: values, intervals, tests, values at equal size.
-
-Everything here is written against the record (`Metric`), so it is the same for
-every measure. A source, a half-sample and a permuted group are all arrays of text
-numbers given to the measure's `reduce`.
+"""One measure on one facet of a sample: values, intervals, tests, values at equal size. A source, a
+half-sample and a permuted group are all arrays of text numbers given to the measure's `reduce`.
 """
 
 from __future__ import annotations
@@ -46,11 +43,12 @@ from rote.compare.resampling import Keys, ReduceMany, generator, rank_in_groups,
 from rote.core.arrays import Floats
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
-from rote.core.progress import Advance, Reporter
+from rote.core.progress import Advance, Reporter, share_steps
 from rote.core.progress import several as counted
 from rote.core.result import Interval, Result, SourceResult
-from rote.core.sample import Sample, Take
+from rote.core.sample import Take
 from rote.core.signature import Signature, option_settings
+from rote.measure.driver.collection import CollectedTexts
 from rote.measure.driver.equal_lengths import (
     EqualLengths,
     compared_names,
@@ -93,27 +91,18 @@ def hash_name(name: str) -> int:
 
 @dataclass(frozen=True)
 class FacetStudy:
-    """What is measured, whatever the measure: texts, sources, settings."""
+    """What is measured, whatever the measure: the texts of a facet, and settings."""
 
-    sample: Sample
-    groups: Mapping[str, Take]
-    strata: NDArray[np.int64]
-    ids: Sequence[str]
+    texts: CollectedTexts
     settings: Settings
     reference: str | None
     """The group that the others are compared with."""
     tokenizers: Mapping[str | None, str]
     """Signature of the user's tokenizer (None) and of those that variants ask for."""
-    fingerprint: str
     grouping: str
     """Which texts belong to which group, doc_id and set, over all facets."""
     reporter: Reporter
-    order: NDArray[np.int64]
-    """The place of each text in an order that is not that of the input."""
-    files: Sequence[str] = ()
-    doc_ids: Sequence[str] = ()
-    """What `strata` number."""
-    tests: int = 0
+    tests: int
     """Of one source, of all measures together: p-values are corrected over them."""
 
     @cached_property
@@ -121,14 +110,14 @@ class FacetStudy:
         """The texts of each source as draws see them: what is drawn does not depend on the order of
         the records."""
         return {
-            source: take[np.argsort(self.order[take], kind="stable")]
-            for source, take in self.groups.items()
+            source: take[np.argsort(self.texts.order[take], kind="stable")]
+            for source, take in self.texts.groups.items()
         }
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """What is tested against what."""
-        names = list(self.groups)
+        names = list(self.texts.groups)
         if self.settings.reference == EACH:
             return [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
         reference = self.reference
@@ -137,11 +126,11 @@ class FacetStudy:
     def unit_keys(self, source: str, take: Take, *, by_doc_id: bool) -> Keys:
         """Of each of a source's texts a number that it shares with what belongs to it: with all
         texts of its doc_id (`by_doc_id`), or with those that come as early in other sources."""
-        strata = self.strata[take]
+        strata = self.texts.strata[take]
         numbers, first, number = np.unique(strata, return_index=True, return_inverse=True)
         # Sets of texts have no doc_ids: each is named by its id.
         names = (
-            self.doc_ids[stratum] if self.doc_ids else self.ids[text]
+            self.texts.doc_ids[stratum] if self.texts.doc_ids else self.texts.ids[text]
             for stratum, text in zip(numbers.tolist(), take[first].tolist())
         )
         by_name = np.array([hash_name(name) for name in names], np.uint64)
@@ -152,15 +141,14 @@ class FacetStudy:
         return scramble(np.where(alone, salt, by_name[number]), scramble(turn, np.uint64(1)))
 
     def work(self, progress: Progress, permutations: int = 0) -> Work:
-        """What a measure is told before it counts."""
         return Work(
             jobs=self.settings.jobs,
             engine=self.settings.engine,
             progress=progress,
-            groups=self.groups,
+            groups=self.texts.groups,
             reference=self.reference,
-            ids=self.ids,
-            strata=self.strata,
+            ids=self.texts.ids,
+            strata=self.texts.strata,
             seed=self.settings.seed,
             permutations=permutations,
             reporter=self.reporter,
@@ -179,28 +167,21 @@ class _MeasureRun:
 
     def __init__(self, metric: Metric, options: Any, study: FacetStudy) -> None:
         self.metric, self.options, self.study = metric, options, study
-        self.settings = study.settings
+        self.settings, self.texts = study.settings, study.texts
         self.values: tuple[Value, ...] = metric.values(options)
         self.tests: Tests = {}
         self.halves: dict[str, dict[str, Floats]] = {}
         with study.reporter.stage(f"{metric.name}: counting", 1.0) as advance:
-            done = 0.0
-
-            def progress(share: float) -> None:
-                nonlocal done
-                advance(share - done)
-                done = share
-
-            work = study.work(progress, self.permutations())
+            work = study.work(share_steps(advance), self.permutations())
             across = not self.settings.matched or not has_equal_length(
-                metric, options, study.sample, study.groups
+                metric, options, self.texts.sample, self.texts.groups
             )
-            self.rows = metric.rows(study.sample, options, replace(work, across=across))
+            self.rows = metric.rows(self.texts.sample, options, replace(work, across=across))
         self.equal: EqualLengths | None = None
         self.unmatched: list[str] = []
         if self.settings.matched:
             self.equal, self.unmatched = match_lengths(
-                metric, options, study.sample, self.rows, work, study.order
+                metric, options, self.texts.sample, self.rows, work, self.texts.order
             )
 
     def reduce(self, take: Take, rng: np.random.Generator) -> Values:
@@ -232,8 +213,8 @@ class _MeasureRun:
         comparisons, test_notes = self.comparisons(by_source, matched)
         notes = [*notes, *test_notes]
         comparisons = [self.with_intervals(row, sources, estimates) for row in comparisons]
-        texts = self.text_table()
-        if self.settings.per_text and not texts:
+        text_rows = self.text_table()
+        if self.settings.per_text and not text_rows:
             notes.append(f"{self.metric.name} has no per-text values for --per-text")
         further = self.metric.tables
         return Result(
@@ -247,7 +228,7 @@ class _MeasureRun:
             tables={
                 "values": self.value_table(),
                 **equal,
-                **texts,
+                **text_rows,
                 **(further(self.rows, self.comparison(), self.options) if further else {}),
             },
             notes=tuple(notes),
@@ -255,7 +236,7 @@ class _MeasureRun:
 
     def found_values(self, reduce: Reduce) -> dict[str, Values]:
         """The values of every source, side by side: compressing, for one, leaves Python alone."""
-        groups = self.study.groups
+        groups = self.texts.groups
 
         def reduce_source(source: str) -> Values:
             values = reduce(groups[source], generator(self.settings.seed, f"value {source}"))
@@ -275,7 +256,7 @@ class _MeasureRun:
             "sample": common.sample or "all",
             "seed": common.seed,
             "draws": self.metric.stand_in,
-            "texts": self.study.fingerprint[:12],
+            "texts": self.texts.fingerprint[:12],
             "groups": self.study.grouping,
             "reference": common.reference,
             "correction": "" if common.correction == "westfall-young" else common.correction,
@@ -290,7 +271,7 @@ class _MeasureRun:
     @cached_property
     def formulas(self) -> dict[str, Values]:
         """By source: the standard errors that have a formula. Most take texts as independent."""
-        groups, formula = self.study.groups, self.metric.standard_errors
+        groups, formula = self.texts.groups, self.metric.standard_errors
         by_text = self.metric.text_errors
 
         def errors(source: str) -> Values:
@@ -298,7 +279,7 @@ class _MeasureRun:
             if not self.settings.interval:
                 return {}
             if by_text is not None:
-                together = None if clusters is None else cluster_ids(self.study.strata[take], 0)
+                together = None if clusters is None else cluster_ids(self.texts.strata[take], 0)
                 columns = by_text(self.rows, take, self.options)
                 return {name: error_of_sum(column, together) for name, column in columns.items()}
             if formula is None or clusters is not None:
@@ -313,7 +294,7 @@ class _MeasureRun:
         one: they are not independent. None where each has its own, or doc_ids are too few."""
         least = _FEW_TEXTS if self.settings.cluster == DOC_ID else _MIN_NAMED
         return {
-            source: cluster_ids(self.study.strata[take], least)
+            source: cluster_ids(self.texts.strata[take], least)
             for source, take in self.study.drawn_from.items()
         }
 
@@ -357,14 +338,14 @@ class _MeasureRun:
     @cached_property
     def own_intervals(self) -> dict[str, Mapping[str, tuple[float, float]]]:
         """By source: the intervals that the measure itself gives."""
-        groups, give = self.study.groups, self.metric.intervals
+        groups, give = self.texts.groups, self.metric.intervals
         if give is None or not self.settings.interval:
             return {source: {} for source in groups}
         level = self.settings.interval
         return {s: give(self.rows, take, self.options, level) for s, take in groups.items()}
 
     def interval(self) -> Interval:
-        every = [self.closed_form(source) for source in self.study.groups]
+        every = [self.closed_form(source) for source in self.texts.groups]
         closed = [v.title for v in self.values if any(v.name in names for names in every)]
         method = self.metric.interval_method or "jackknife over texts"
         if min(map(len, every)) < len(self.values):
@@ -392,7 +373,7 @@ class _MeasureRun:
         Of values without a formula, and of all that are compared with a source which answers the
         same doc_ids: a difference of such values is surer than each of them."""
         names = {value.name for value in self.values}
-        open_names = {source: names - self.closed_form(source) for source in self.study.groups}
+        open_names = {source: names - self.closed_form(source) for source in self.texts.groups}
         resampled = self.metric.tested and getattr(self.rows, "resamplable", True)
         if resampled and self.permutations():
             for source in {source for pair in self.paired for source in pair}:
@@ -438,7 +419,7 @@ class _MeasureRun:
         same = {n: drawn[n] for n in drawn if abs(scale[n] - 1) < NO_ERROR}
         drawn = {n: column for n, column in drawn.items() if n not in same}
         if not drawn.keys() <= errors.keys():
-            half = int(self.study.sample.words[self.study.groups[source]].sum()) // 2
+            half = int(self.texts.sample.words[self.texts.groups[source]].sum()) // 2
             count = max(_MIN_CALIBRATION, min(CALIBRATION_DRAWS, _CALIBRATED_WORDS // max(1, half)))
             exact = draw_half_samples(self.reduce, **self.of_source(source), count=count)
             errors = {n: calibrated_error(drawn[n], exact[n]) for n in drawn} | errors
@@ -450,20 +431,16 @@ class _MeasureRun:
 
     def random_values(self, source: str) -> set[str]:
         """The values of a source that rest on a draw of parts of its texts."""
-        names, take = self.metric.random_values, self.study.groups[source]
+        names, take = self.metric.random_values, self.texts.groups[source]
         return set(names(self.rows, take, self.options)) if names else set()
 
-    def standard_errors(self, source: str) -> Values:
-        """By half-samples where there is no formula."""
-        halves = self.halves.get(source, {})
-        drawn = {n: deviation(column) for n, column in halves.items()}
-        closed = self.closed_form(source)
-        return {**self.formulas[source], **{n: e for n, e in drawn.items() if n not in closed}}
-
     def source_result(self, source: str, values: Values) -> SourceResult:
-        take, errors = self.study.groups[source], self.standard_errors(source)
+        take, halves = self.texts.groups[source], self.halves.get(source, {})
+        closed = self.closed_form(source)
+        errors = {n: deviation(column) for n, column in halves.items() if n not in closed}
+        errors |= self.formulas[source]
         clusters = self.clusters[source]
-        words = int(self.study.sample.words[take].sum())
+        words = int(self.texts.sample.words[take].sum())
         level, own_intervals = self.settings.interval, self.own_intervals[source]
         intervals = {}
         for value in self.values:
@@ -500,12 +477,12 @@ class _MeasureRun:
         )
 
     def few_clusters(self, take: Take) -> list[str]:
-        field, values = self.settings.cluster, len(np.unique(self.study.strata[take]))
+        field, values = self.settings.cluster, len(np.unique(self.texts.strata[take]))
         if field == DOC_ID:
-            several = cluster_ids(self.study.strata[take], 1)
+            several = cluster_ids(self.texts.strata[take], 1)
             if several is None or (values := len(np.unique(several))) >= _FEW_TEXTS:
                 return []
-            strata = self.study.strata[take]
+            strata = self.texts.strata[take]
             inputs, without = len(np.unique(strata[strata >= 0])), int((strata < 0).sum())
             doc_ids = f"only {inputs} doc_ids" if inputs > 1 else "one doc_id"
             doc_ids += f" ({without} have none)" if without else ""
@@ -521,7 +498,7 @@ class _MeasureRun:
         """As asked for; else enough that the smallest corrected p-value is 0.025."""
         if self.settings.permutations is not None:
             return self.settings.permutations
-        others = len(self.study.pairs) or len(self.study.groups) - 1
+        others = len(self.study.pairs) or len(self.texts.groups) - 1
         tests = others * self.study.tests
         return permutations_needed(self.metric.permutations, self.settings.correction, tests)
 
@@ -540,7 +517,7 @@ class _MeasureRun:
         return {
             name: {
                 source: count
-                for source, take in self.study.groups.items()
+                for source, take in self.texts.groups.items()
                 if (count := int(flags[take].sum())) > MAX_UNDEFINED * len(take)
             }
             for name, flags in self.undefined.items()
@@ -551,7 +528,7 @@ class _MeasureRun:
 
         def counted(many: Mapping[str, int]) -> str:
             unit = "sets" if self.settings.within else "texts"
-            sizes = {source: len(self.study.groups[source]) for source in many}
+            sizes = {source: len(self.texts.groups[source]) for source in many}
             return ", ".join(f"{n:,} of {sizes[s]:,} {unit} of {s}" for s, n in many.items())
 
         values: dict[str, list[str]] = {}
@@ -592,13 +569,13 @@ class _MeasureRun:
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
             for source, reference in pairs:
                 ends = source, reference
-                all_texts = self.study.groups[source], self.study.groups[reference]
+                all_texts = self.texts.groups[source], self.texts.groups[reference]
                 tests, pair = self.test(*ends, values, advance)
                 texts = {}
                 if sum(map(len, pair)) < sum(map(len, all_texts)):
                     texts = dict(zip(_TESTED, map(len, pair)))
                 fewer = fewer or bool(texts)
-                shared = shared_strata(*all_texts, self.study.strata)
+                shared = len(shared_strata(*all_texts, self.texts.strata))
                 windows = dict[str, PermutedTest]()
                 if matched and self.equal:
                     windows = self.equal.test(*ends, matched, count, advance)
@@ -730,7 +707,7 @@ class _MeasureRun:
         self, source: str, reference: str, values: SourceValues, advance: Advance
     ) -> tuple[dict[str, PermutedTest], Groups]:
         """By value, and of which texts of the two."""
-        strata, seed = self.study.strata, self.settings.seed
+        strata, seed = self.texts.strata, self.settings.seed
         all_texts = self.study.drawn_from[source], self.study.drawn_from[reference]
         pair = balance_groups(*all_texts, strata, generator(seed, f"choose {source} {reference}"))
 
@@ -828,37 +805,37 @@ class _MeasureRun:
         if not self.settings.per_text or self.metric.per_text is None:
             return {}
         columns = self.metric.per_text(self.rows, self.options)
-        comparison, words = self.comparison(), self.study.sample.words
+        comparison, words = self.comparison(), self.texts.sample.words
         rows = [
             {"source": source, **comparison.named(text), **self.prompt(text)}
             | {"words": int(words[text]), **{n: float(c[text]) for n, c in columns.items()}}
-            for source, take in self.study.groups.items()
+            for source, take in self.texts.groups.items()
             for text in take
         ]
         return {"texts": rows} if columns else {}
 
     def prompt(self, text: int) -> dict[str, str]:
-        stratum, doc_ids = int(self.study.strata[text]), self.study.doc_ids
+        stratum, doc_ids = int(self.texts.strata[text]), self.texts.doc_ids
         return {"doc_id": doc_ids[stratum]} if doc_ids and stratum >= 0 else {}
 
     def comparison(self) -> Comparison:
-        study = self.study
+        study, texts = self.study, self.texts
         # In the order of the groups, not in that of draws.
-        order = [np.argsort(study.order[take], kind="stable") for take in study.groups.values()]
+        order = [np.argsort(texts.order[take], kind="stable") for take in texts.groups.values()]
         by_source = zip(self.keys.values(), order)
         keys = np.concatenate([keys[np.argsort(places)] for keys, places in by_source])
         units = np.unique(keys, return_inverse=True)[1].astype(np.int64)
         ends = np.cumsum(list(map(len, order)))[:-1]
         return Comparison(
-            groups=study.groups,
+            groups=texts.groups,
             reference=study.reference,
-            ids=study.ids,
+            ids=texts.ids,
             signature=study.tokenizers[None],
             seed=self.settings.seed,
             reporter=study.reporter,
             level=self.settings.interval,
-            strata=study.strata,
+            strata=texts.strata,
             permutations=self.permutations(),
-            files=study.files,
-            units=dict(zip(study.groups, np.split(units, ends))),
+            files=texts.files,
+            units=dict(zip(texts.groups, np.split(units, ends))),
         )

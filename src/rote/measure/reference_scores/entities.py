@@ -1,13 +1,7 @@
-"""How many of the names and numbers in a text are in its document, and how many are remembered.
-
-Of a text (a summary), its `reference` and the `document` it was made from: E_Prc is the share of
-the text's entity tokens that are in the document; E_Rem the share that are in the reference but
-not in the document, so the model cannot have read them there; E_Rec the share of the reference's
-entity tokens which are in the document that the text has too. Tokens are words of mentions of all
-types, stop words and punctuation dropped, compared in lower case. Means over texts that have such
-tokens.
-
-Direction: none. Length: a longer text recalls more; how many texts there are does not matter.
+"""How many of the names and numbers in a text are in its document (E_Prc), how many it can only
+remember, since the reference alone has them (E_Rem), and how many of those of reference and
+document it has (E_Rec). Tokens are words of mentions of all types, without stop words and
+punctuation, in lower case; values are means over texts that have such tokens.
 """
 
 from __future__ import annotations
@@ -41,8 +35,6 @@ _OF_THE_PAPER = {"entity_recall": "entities of the text that are in reference an
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The scores of every text, and the entities that they come from."""
-
     scores: Mapping[str, Floats]
     entities: Entities
 
@@ -127,14 +119,9 @@ class EntityTokens:
         columns = (self.text, self.type, self.in_document, self.in_other)
         return EntityTokens(*(column[chosen] for column in columns))  # type: ignore[arg-type]
 
-    def per_text(self, chosen: Flags, texts: int) -> Integers:
-        return np.bincount(self.text[chosen], minlength=texts)
-
 
 @dataclass(frozen=True, slots=True)
 class Entities:
-    """The tokens of the texts and of their references; types by number."""
-
     generated: EntityTokens
     reference: EntityTokens
     types: tuple[str, ...]
@@ -160,7 +147,7 @@ class Entities:
         return self._count(self.generated, self.generated.type == type)
 
     def _count(self, tokens: EntityTokens, chosen: Flags) -> Integers:
-        return tokens.per_text(chosen, self.texts)
+        return np.bincount(tokens.text[chosen], minlength=self.texts)
 
 
 def entities(sample: Sample, options: Options) -> Entities:

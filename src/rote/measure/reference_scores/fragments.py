@@ -1,10 +1,6 @@
-"""How much of a text is taken over from what it was made of: extractive fragments.
-
-Grusky, Naaman and Artzi (2018, Newsroom): a text (a summary) is walked from its beginning; at each
-word the longest run that the document also holds is a fragment, and the walk goes on behind it.
-Coverage is the share of words in fragments, density the sum of the squared lengths of fragments by
-the words of the text, so the mean length of the fragment that a word is in, and compression the
-words of the document by those of the text.
+"""How much of a text is taken over from what it was made of: extractive fragments (Grusky, Naaman
+and Artzi 2018, Newsroom). The text is walked from its beginning; at each word the longest run that
+the document also holds is a fragment, and the walk goes on behind it.
 
 Variants. `exact`: the longest run. `paper`: the procedure as it is printed and published: after a
 run in the document it goes on behind the run, so that a longer one that begins inside it is missed.

@@ -91,12 +91,10 @@ _TRIPLES_AT_A_TIME = 16
 
 
 def sign_comet(model: str | None) -> str | None:
-    """What a signature says of the model; nothing where there is none."""
     return None if model is None else f"{model}/{COMET}-{version(COMET)}"
 
 
 def check_comet(model: str) -> None:
-    """Loads the model: what is wrong with it is said before any text is read."""
     _load_comet(model)
 
 

@@ -1,8 +1,5 @@
-"""How much of its reference a text shares, in words: ROUGE-1, 2, L and Lsum (Lin 2004).
-
-Values are those of the package rouge-score 0.1.2, digit by digit: its words (lower case, a-z and
-0-9), its clipped counts of n-grams, and for Lsum its union of longest common subsequences over
-lines.
+"""How much of its reference a text shares, in words: ROUGE-1, 2, L and Lsum (Lin 2004), digit by
+digit those of the package rouge-score 0.1.2.
 
 A pair is a text and one reference; its words are two runs of places in one column of ids.
 Subsequences are bit-parallel, as in `_pair_kernels`: a column of the usual table is a row of bits,
@@ -131,7 +128,6 @@ class Side:
 
 
 def side_of(texts: Sequence[str]) -> Side:
-    """One side, from texts that are in memory."""
     return Side(words.get("rouge")(texts), RawText.of(texts))
 
 
@@ -216,10 +212,8 @@ def _shared_ngrams(pairs: ReferencePairs, threads: int) -> Iterator[tuple[int, I
         def count(part: slice, n: int = n, numbers: Ids = numbers, kinds: int = kinds) -> Integers:
             return np.asarray(count_shared_ngrams(numbers, kinds, *pairs.places(part), n))
 
-        shared = np.empty(len(pairs), np.int64)
-        for part, some in _blocks(count, len(pairs), threads):
-            shared[part] = some
-        yield n, shared
+        parts = [some for _, some in _blocks(count, len(pairs), threads)]
+        yield n, np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def _common(pairs: ReferencePairs, threads: int, progress: Progress) -> Integers:
@@ -254,15 +248,11 @@ def _best(shared: Integers, size: Integers, other_size: Integers, pairs: Referen
     recall = shared / np.maximum(other_size, 1)
     both = precision + recall
     f = 2 * precision * recall / np.where(both > 0, both, 1)
-    texts = len(pairs.starts)
     chosen = np.lexsort((-f, pairs.owner))
     owners, first = np.unique(pairs.owner[chosen], return_index=True)
-    best = chosen[first]
-    highest = Score(np.zeros(texts), np.zeros(texts), np.zeros(texts))
-    highest.precision[owners] = precision[best]
-    highest.recall[owners] = recall[best]
-    highest.f[owners] = f[best]
-    return highest
+    highest = np.zeros((3, len(pairs.starts)))
+    highest[:, owners] = np.stack((precision, recall, f))[:, chosen[first]]
+    return Score(*highest)
 
 
 def method(s: Mapping[str, str]) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +37,7 @@ from rote.models.chat import ChatTemplate, folder_template, render
 from rote.models.llama.weights import Single, Weights, read_shape, read_weights
 from rote.models.options import ModelOptions
 from rote.models.windows import TextInProgress, Window
+from rote.run import side_by_side
 
 if TYPE_CHECKING:
     from rote.models.tokens import Tokens
@@ -54,14 +54,9 @@ so that numbers do not depend on how many threads share the work."""
 _TEXTS = 16
 """Written at once."""
 
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
-
 
 @dataclass(frozen=True, slots=True)
 class Numpy:
-    """The model of a folder."""
-
     signature: str
     batch: int
     tokens: Tokens
@@ -98,7 +93,7 @@ class Numpy:
             return read_windows(self.weights, some, decoding)
 
         def run(work: windows.Read, parts: windows.Parts) -> Iterable[list[Floats]]:
-            return _threaded(work, parts, self.threads)
+            return side_by_side(work, parts, self.threads)
 
         return windows.score_pairs(pairs, self.limit, _TOKENS, read, self.tell, run)
 
@@ -108,9 +103,8 @@ class Numpy:
         def search(part: windows.TokenPair) -> float:
             return search_near(self.weights, part.ids, part.first, decoding, edits, beams)
 
-        return _threaded(
-            search, windows.encode_uncut(self.tokens, wanted, self.limit), self.threads
-        )
+        pairs = windows.encode_uncut(self.tokens, wanted, self.limit)
+        return list(side_by_side(search, pairs, self.threads))
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
 
@@ -120,20 +114,8 @@ class Numpy:
         )
         parts = [texts[first : first + _TEXTS] for first in range(0, len(texts), _TEXTS)]
 
-        def written(part: Sequence[TextInProgress]) -> None:
-            write(self.weights, part)
-
-        _threaded(written, parts, self.threads)
+        list(side_by_side(partial(write, self.weights), parts, self.threads))
         return [text.done for text in texts if text.done is not None]
-
-
-def _threaded(
-    work: Callable[[Question], Answer], some: Sequence[Question], threads: int
-) -> list[Answer]:
-    if threads == 1 or len(some) < 2:
-        return [work(entry) for entry in some]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, some))
 
 
 def threads_of(requested: int) -> int:
@@ -196,10 +178,10 @@ def run_layers(weights: Weights, ids: Ints, positions: Ints, attend: Attend) -> 
     queries, keys = shape.heads * shape.head, shape.groups * shape.head
     x = weights.embedding[ids]
     for number, layer in enumerate(weights.layers):
-        side_by_side = layer.looking(_rms_norm(x, layer.norm, shape.epsilon))
-        q = side_by_side[:, :queries].reshape(len(ids), shape.heads, shape.head)
-        k = side_by_side[:, queries : queries + keys].reshape(len(ids), shape.groups, shape.head)
-        v = side_by_side[:, queries + keys :].reshape(len(ids), shape.groups, shape.head)
+        looked = layer.looking(_rms_norm(x, layer.norm, shape.epsilon))
+        q = looked[:, :queries].reshape(len(ids), shape.heads, shape.head)
+        k = looked[:, queries : queries + keys].reshape(len(ids), shape.groups, shape.head)
+        v = looked[:, queries + keys :].reshape(len(ids), shape.groups, shape.head)
         _rotate(q, cosines, sines)
         _rotate(k, cosines, sines)
         q *= np.float32(shape.head**-0.5)
@@ -238,7 +220,6 @@ def _rotate(x: Single, cosines: Single, sines: Single) -> None:
 
 
 def _silu_gate(gate: Single, values: Single) -> Single:
-    """SiLU of the gate times the values."""
     with np.errstate(over="ignore"):  # far below zero the gate is shut: x / inf is 0
         gated = np.exp(-gate)
     gated += 1
@@ -382,7 +363,8 @@ def write(weights: Weights, texts: Sequence[TextInProgress]) -> None:
     # Several answers to one prompt read it once.
     prompts = {tuple(text.before): text for text in going}
     read = [np.array(prompt, np.int64) for prompt in prompts]
-    keys, values = (_empty_cache(weights, list(prompts.values())) for _ in range(2))
+    longest = max(len(text.before) + text.decoding.max_tokens for text in prompts.values())
+    keys, values = _empty_caches(weights, len(prompts), longest)
     states = read_states(weights, read, keys, values)[
         np.cumsum([len(sequence) for sequence in read]) - 1
     ]
@@ -407,12 +389,13 @@ def write(weights: Weights, texts: Sequence[TextInProgress]) -> None:
         lengths = lengths + 1
 
 
-def _empty_cache(weights: Weights, texts: Sequence[TextInProgress]) -> list[Single]:
+def _empty_caches(weights: Weights, texts: int, longest: int) -> tuple[list[Single], list[Single]]:
+    """Keys and values of so many texts, layer by layer."""
     shape = weights.shape
-    longest = max(len(text.before) + text.decoding.max_tokens for text in texts)
-    form = (len(texts), min(longest, shape.longest), shape.groups, shape.head)
+    form = (texts, min(longest, shape.longest), shape.groups, shape.head)
     # Zeros, since what is behind the end of a row is multiplied by a weight of 0.
-    return [np.zeros(form, np.float32) for _ in range(shape.layers)]
+    keys, values = ([np.zeros(form, np.float32) for _ in range(shape.layers)] for _ in range(2))
+    return keys, values
 
 
 def _step_tokens(
@@ -440,15 +423,13 @@ def search_near(
     weights: Weights, ids: Sequence[int], first: int, decoding: Decoding, edits: int, beams: int
 ) -> float:
     """The bound of `models.windows` for the tokens from `first` on."""
-    shape = weights.shape
-    form = (1, len(ids), shape.groups, shape.head)
-    keys, values = ([np.zeros(form, np.float32) for _ in range(shape.layers)] for _ in range(2))
+    keys, values = _empty_caches(weights, 1, len(ids))
     states = read_states(weights, [np.array(ids[:first], np.int64)], keys, values)[-1:]
     length = first
 
     def step(parents: list[int], tokens: list[int]) -> Single:
         nonlocal length
-        for layer in range(shape.layers):
+        for layer in range(len(keys)):
             keys[layer], values[layer] = keys[layer][parents], values[layer][parents]
         rows = np.array(tokens, np.int64)
         states = _step_tokens(weights, rows, np.full(len(rows), length), keys, values)

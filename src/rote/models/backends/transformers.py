@@ -36,8 +36,6 @@ _GGUF = "gguf:"
 
 @dataclass(frozen=True, slots=True)
 class Transformers:
-    """A loaded model and its tokenizer."""
-
     loaded: Loaded
     tokens: HubTokens
     batch: int

@@ -1,18 +1,13 @@
-"""What endpoints answer, as scores and texts; and what they do not give, said clearly.
+"""What endpoints answer, as scores and texts; and what they do not give, said clearly. An answer of
+another shape, of another model or to a part of a text is an error, neither used nor cached.
 
-`read_answer` checks the shape of every answer, once; all others see an `EndpointAnswer`. One of
-another shape is an error, and is neither used nor cached.
-
-Endpoints name tokens by their text. What they say of offsets differs (some count a start token
-that is not in the text), so tokens are laid along the text instead. A token that holds a part of
-a character only cannot be written: those between two that can share the characters between them.
+What endpoints say of offsets differs (some count a start token that is not in the text), so tokens
+are laid along the text instead. A token that holds a part of a character only cannot be written:
+those between two that can share the characters between them.
 
 Some servers echo log-probabilities that belong to the token before (llama-cpp-python does for
 models without a start token). So a token is written first, with its log-probability, then sent as
 a part of the text: the echo must say the same of it.
-
-Some servers run whatever they have loaded under any name, and some cut what does not fit without a
-word. Numbers made from that would be wrong and look right, so it is an error.
 """
 
 from __future__ import annotations
@@ -135,7 +130,6 @@ def _text_of(choice: Mapping[str, Any], finish: str | None) -> tuple[str, bool]:
 
 
 def _parts(parts: Sequence[Any], field: str) -> list[str]:
-    """The texts of a message that comes in parts."""
     texts = []
     for number, part in enumerate(parts):
         here = f"{field}[{number}]"
@@ -337,8 +331,6 @@ _NO_ECHO = (
 
 
 class CannotScore(RoteError):
-    """The endpoint does not give what scoring needs."""
-
     def __init__(self, where: str, detail: str = "") -> None:
         super().__init__(f"{where} {_NO_ECHO}{f' ({detail})' if detail else ''}")
 

@@ -100,7 +100,6 @@ class CostEstimate:
 
 
 def check_price(price: tuple[float, ...] | None) -> tuple[float, float] | None:
-    """Two prices, of a million tokens read and written."""
     if price is None:
         return None
     if len(price) != 2 or min(price) < 0:
@@ -232,7 +231,6 @@ class Endpoint:
         return result
 
     def _completed(self, body: dict[str, Any]) -> EndpointAnswer:
-        """The answer to a request for log-probabilities."""
         try:
             return self._post("/completions", body, scores=True)
         except Refused as error:

@@ -107,10 +107,6 @@ class GgufFile:
         return _PART.fullmatch(self.paths[0].name) is not None
 
     @property
-    def sizes(self) -> list[int]:
-        return [path.stat().st_size for path in self.paths]
-
-    @property
     def stamp(self) -> tuple[tuple[int, int], ...]:
         """Changes when the model does."""
         stats = (os.stat(path) for split in self.splits for path in split.paths)
@@ -136,7 +132,6 @@ class GgufFile:
 
     @contextmanager
     def mapped(self) -> Iterator[Bytes]:
-        """All bytes, as they are asked for."""
         with ExitStack() as stack:
             maps = []
             for path in self.paths:
@@ -154,7 +149,8 @@ class GgufFile:
 
     def read(self, begin: int, size: int) -> NDArray[np.uint8]:
         data, start = np.empty(size, np.uint8), 0
-        for path, length in zip(self.paths, self.sizes):
+        for path in self.paths:
+            length = path.stat().st_size
             low, high = max(begin, start), min(begin + size, start + length)
             if low < high:
                 data[low - begin : high - begin] = np.fromfile(
@@ -165,8 +161,6 @@ class GgufFile:
 
 
 class _JoinedMaps:
-    """Maps one behind the other."""
-
     def __init__(self, maps: Sequence[mmap.mmap]) -> None:
         self._maps = maps
         self._ends = np.cumsum([len(mapping) for mapping in maps]).tolist()
@@ -539,8 +533,6 @@ def numbers_in(contents: Gguf) -> int:
 
 @dataclass(slots=True)
 class _Header:
-    """Reads on from byte to byte."""
-
     path: GgufFile
     data: Bytes
     at: int = 0

@@ -30,8 +30,6 @@ class _TensorPlace:
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
-    """The tensors of a file by name."""
-
     path: Path
     places: dict[str, _TensorPlace]
 
@@ -257,7 +255,6 @@ class TensorFile(Protocol):
 
 
 def read_weights(folder: Path, shape: Shape) -> Weights:
-    """From `model.safetensors`, in single precision."""
     return arrange_weights(read_tensors(folder / "model.safetensors"), shape)
 
 

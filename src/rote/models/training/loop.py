@@ -58,7 +58,6 @@ class TrainOptions(OptionSet):
 
     @property
     def validates(self) -> bool:
-        """Whether a validation loss is asked for."""
         return bool(self.patience or self.evaluate_every)
 
     def settled(self, shape: str = "", *, lora: bool = False) -> TrainOptions:
@@ -73,8 +72,6 @@ class TrainOptions(OptionSet):
 
 @dataclass(slots=True)
 class TrainingState:
-    """Where a training is."""
-
     step: int = 0
     parts: int = 1
     """Into how many parts a batch is cut, so that it fits into memory."""

@@ -102,8 +102,6 @@ class TrainingBatch:
 
 @dataclass(frozen=True, slots=True)
 class PairTokens:
-    """The documents and references of all pairs."""
-
     documents: Ragged
     references: Ragged
     pad: int
@@ -134,10 +132,27 @@ class PairTokens:
         return row_tokens / every
 
     def lengths(self, rows: Integers) -> tuple[Integers, Integers]:
-        """How many tokens the documents and the references of some pairs have."""
         both = self.documents.lengths, self.references.lengths
         read, reference_sizes = (np.asarray(column.cpu(), np.int64)[rows] for column in both)
         return read, reference_sizes
+
+
+def encode_documents(
+    loaded: Any, documents: Sequence[str], longest: int, most: int
+) -> tuple[Ragged, int]:
+    """Documents cut to so many tokens, with room for `most` that a decoder alone writes behind
+    them; and the token that pads them."""
+    tokenizer, paired = loaded.tokenizer, bool(loaded.model.config.is_encoder_decoder)
+    limit = min(longest, loaded.longest if paired else loaded.longest - most)
+    rows = [list(row) for row in tokenizer(list(documents), verbose=False)["input_ids"]]
+    if paired:
+        rows = [row[: limit - 1] + row[limit - 1 :][-1:] for row in rows]
+    else:
+        prompt = list(tokenizer(PROMPT, add_special_tokens=False)["input_ids"])
+        rows = [row[: limit - len(prompt)] + prompt for row in rows]
+    pad = tokenizer.pad_token_id
+    pad = tokenizer.eos_token_id if pad is None else pad
+    return Ragged.of(rows, len(tokenizer), loaded.device), pad
 
 
 def encode_pairs(
@@ -150,30 +165,19 @@ def encode_pairs(
     references end in the end token.
     """
     tokenizer, model = loaded.tokenizer, loaded.model
-    paired = bool(model.config.is_encoder_decoder)
-    limit = min(longest, loaded.longest if paired else loaded.longest - most)
-    end = tokenizer.eos_token_id
-
-    def encode(texts: Sequence[str], special: bool) -> list[list[int]]:
-        encoded = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
-        return [list(row) for row in encoded]
-
+    paired, end = bool(model.config.is_encoder_decoder), tokenizer.eos_token_id
     if paired:
-        read = [row[: limit - 1] + row[limit - 1 :][-1:] for row in encode(documents, True)]
         cut: dict[str, Any] = {"truncation": True, "max_length": most, "verbose": False}
         targets = map(list, tokenizer(text_target=list(references), **cut)["input_ids"])
         # A language code may follow the end token.
         token_rows = [row if end in row[-2:] else [*row[: most - 1], end] for row in targets]
     else:
-        prompt = encode([PROMPT], False)[0]
-        read = [row[: limit - len(prompt)] + prompt for row in encode(documents, True)]
-        token_rows = encode([f" {text}" for text in references], False)
-        token_rows = [[*row[: most - 1], end] for row in token_rows]
-    size, start = len(tokenizer), decoder_start(model) if paired else None
-    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else end
-    return PairTokens(
-        Ragged.of(read, size, loaded.device), Ragged.of(token_rows, size, loaded.device), pad, start
-    )
+        spaced = [f" {text}" for text in references]
+        plain = tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
+        token_rows = [[*row[: most - 1], end] for row in plain]
+    read, pad = encode_documents(loaded, documents, longest, most)
+    learned = Ragged.of(token_rows, len(tokenizer), loaded.device)
+    return PairTokens(read, learned, pad, decoder_start(model) if paired else None)
 
 
 def decoder_start(model: Any) -> int:

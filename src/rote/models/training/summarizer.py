@@ -9,10 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.json_reader import read_json
 from rote.models.hub_models import Loaded, libraries
-from rote.models.training.objectives import PROMPT, half_precision
+from rote.models.training.objectives import encode_documents, half_precision
 
 SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {
@@ -68,7 +70,6 @@ def model_config(config: str) -> Any:
 
 
 def random_model(config: Any, tokenizer: Any, seed: int, device: str) -> Loaded:
-    """The model of a config for the tokens of a tokenizer."""
     torch, transformers = libraries()
     config.vocab_size = len(tokenizer)
     special = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
@@ -146,7 +147,6 @@ def train_tokenizer(texts: Iterable[str], size: int, longest: int) -> Any:
 
 
 def wrap_tokenizer(tokenizer: Any, longest: int) -> Any:
-    """A tokenizer of the library tokenizers for transformers."""
     _, transformers = libraries()
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -164,8 +164,6 @@ def wrap_tokenizer(tokenizer: Any, longest: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """How summaries are looked for."""
-
     beams: int = 4
     max_tokens: int = 64
     longest: int = 512
@@ -189,24 +187,13 @@ def write(loaded: Any, documents: Sequence[str], how: Searching) -> list[list[Wr
 
     tokenizer, model = loaded.tokenizer, loaded.model
     paired = bool(model.config.is_encoder_decoder)
-    limit = min(how.longest, loaded.longest if paired else loaded.longest - how.max_tokens)
-    read = [list(row) for row in tokenizer(list(documents), verbose=False)["input_ids"]]
-    if paired:
-        read = [row[: limit - 1] + row[limit - 1 :][-1:] for row in read]
-    else:
-        prompt = list(tokenizer(PROMPT, add_special_tokens=False)["input_ids"])
-        read = [row[: limit - len(prompt)] + prompt for row in read]
-    pad, end = tokenizer.pad_token_id, tokenizer.eos_token_id
-    pad = end if pad is None else pad
-    width = max(map(len, read))
-    rows = [[pad] * (width - len(row)) * (not paired) + row for row in read]
-    masks = [[0] * (width - len(row)) * (not paired) + [1] * len(row) for row in read]
-    ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows], device=loaded.device)
-    mask = torch.tensor([row + [0] * (width - len(row)) for row in masks], device=loaded.device)
+    read, pad = encode_documents(loaded, documents, how.longest, how.max_tokens)
+    ids, mask = read.rows(np.arange(len(documents)), pad, pad_left=not paired)
+    first, end = 1 if paired else ids.shape[1], tokenizer.eos_token_id
     more: dict[str, Any] = {"num_beams": max(how.beams, how.candidates)}
     if how.diversity:
         ids, mask = (tensor.repeat_interleave(how.candidates, 0) for tensor in (ids, mask))
-        process = _diverse_processor(how, 1 if paired else width, end)
+        process = _diverse_processor(how, first, end)
         more = {"num_beams": 1, "logits_processor": [process]}
     elif more["num_beams"] > 1:
         more |= {"length_penalty": 1.0, "early_stopping": True}
@@ -214,13 +201,12 @@ def write(loaded: Any, documents: Sequence[str], how: Searching) -> list[list[Wr
     with torch.inference_mode(), half_precision(loaded.device):
         output = model.generate(
             input_ids=ids,
-            attention_mask=mask,
+            attention_mask=mask.long(),
             do_sample=False,
             max_new_tokens=how.max_tokens,
             pad_token_id=pad,
             **more,
         )
-    first = 1 if paired else width
     summaries = []
     for row in output[:, first:].tolist():
         ended = end in row
