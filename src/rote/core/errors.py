@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -65,13 +66,8 @@ class InputError(RoteError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors travel from worker processes; the default would lose the keywords.
-        return (_input_error, (self.problem, self.file, self.line, self.field, self.remedy))
-
-
-def _input_error(
-    problem: str, file: str | None, line: int | None, field: str | None, remedy: str | None
-) -> InputError:
-    return InputError(problem, file=file, line=line, field=field, remedy=remedy)
+        place = {"file": self.file, "line": self.line, "field": self.field}
+        return partial(InputError, self.problem, **place, remedy=self.remedy), ()
 
 
 class OptionError(RoteError):

@@ -199,12 +199,9 @@ class Client:
             except TimeoutError:
                 trouble, most = "timed out", self.patience.slow
             except (OSError, http.client.HTTPException, UnicodeError) as error:
-                trouble, most = (
-                    f"cannot be reached ({_failure_reason(error)})",
-                    self.patience.unreachable,
-                )
+                trouble = f"cannot be reached ({_failure_reason(error)})"
                 # Once it has answered, it may be back in a moment.
-                most = self.patience.busy if self.reached else most
+                most = self.patience.busy if self.reached else self.patience.unreachable
             else:
                 self.reached = True
                 content = self._read(answer)
@@ -293,13 +290,10 @@ class Client:
             content = parse_json(text)
             error = content.get("error", content) if isinstance(content, dict) else content
             if isinstance(error, dict):
-                text = error["message"]
-            elif not isinstance(error, str):
-                text = json.dumps(error, ensure_ascii=False)
+                code = f" ({error['code']})" if error.get("code") else ""
+                text = f"{error['message']}{code}"
             else:
-                text = error
-            if isinstance(error, dict) and error.get("code"):
-                text = f"{text} ({error['code']})"
+                text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
         except (InputError, KeyError, TypeError):
             pass
         return self._shown(str(text)) or "nothing further"

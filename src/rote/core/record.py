@@ -229,7 +229,6 @@ class Findings:
     level: float | None = None
     """Where the option leaves it open."""
     reference: str | None = None
-    comparisons: Sequence[Row] = ()
     notes: Sequence[str] = ()
     records: Sequence[Row] = ()
     """The data set that was made, for those that make one."""

@@ -11,7 +11,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
@@ -130,9 +130,7 @@ class Result:
             "signature": str(self.signature),
             "by": list(self.by),
             "reference": self.reference,
-            "interval": None
-            if self.interval is None
-            else {"level": self.interval.level, "method": self.interval.method},
+            "interval": None if self.interval is None else asdict(self.interval),
             "sources": {
                 name: {
                     "texts": source.texts,

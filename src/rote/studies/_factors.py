@@ -487,17 +487,13 @@ def _shorten_columns(rows: Rows, result: Result) -> list[Row]:
     ]
 
 
-_FACET_COLUMNS = make_columns("facet? column=value")
 MIXED_TABLES = (
     FullTable(
         "mixed",
         "Mixed model of the texts",
-        (
-            *_FACET_COLUMNS,
-            *make_columns(
-                "source level? estimate=effect:number~low freedom=df:number.1 p:p "
-                "p_corrected?=corrected:p"
-            ),
+        make_columns(
+            "facet? column=value source level? estimate=effect:number~low freedom=df:number.1 p:p "
+            "p_corrected?=corrected:p"
         ),
         note="effect: per unit (doubling) of the factor, or from the first level to this one; "
         "corrected: by Holm over the values",
@@ -506,13 +502,13 @@ MIXED_TABLES = (
     FullTable(
         "alike",
         "Do all sources change alike?",
-        (*_FACET_COLUMNS, *make_columns("f=F:number.2 freedom=df:count of:number.1 p:p")),
+        make_columns("facet? column=value f=F:number.2 freedom=df:count of:number.1 p:p"),
         rows=_shorten_columns,
     ),
     FullTable(
         "random",
         "Random effects",
-        (*_FACET_COLUMNS, *make_columns("effect sd:number levels:count")),
+        make_columns("facet? column=value effect sd:number levels:count"),
         note="sd: how far texts of one level are from those of another, all else equal",
         rows=_shorten_columns,
     ),

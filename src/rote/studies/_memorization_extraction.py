@@ -39,7 +39,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt, StepwiseModel
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct, ends, make_columns
+from rote.core.table import Pivot, Row, Rows, Table, defined, distinct, make_columns
 from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.models.answers import generate_all, score_draws
@@ -219,7 +219,7 @@ EXTRACTION_LAYOUT = (
         "Windows extracted by this number of draws",
         make_columns("model group windows:count passages:count greedy:share~"),
         limit=40,
-        pivot=Pivot("tries", Column("share", kind="share", ends=ENDS), _format_draws),
+        pivot=Pivot("tries", *make_columns("share:share~low"), _format_draws),
     ),
     Table(
         "extraction",
@@ -228,7 +228,7 @@ EXTRACTION_LAYOUT = (
         note="lower bounds by a beam search: within --near edits of what follows",
         rows=lambda rows, result: [row for row in rows if "near" in row],
         limit=40,
-        pivot=Pivot("tries", Column("near", kind="share", ends=ends("near")), _format_draws),
+        pivot=Pivot("tries", *make_columns("near:share~"), _format_draws),
     ),
     Table("windows", "Chance of each window", limit=0, page=False),
 )
@@ -476,19 +476,13 @@ def sample_rows(
                 yield model, group, row
 
 
-def _share_column(name: str, title: str, *, optional: bool = False) -> Column:
-    return Column(name, title, "share", ends=ends(name), optional=optional)
-
-
 SAMPLES_LAYOUT = (
     Table(
         "samples",
         "What is drawn after the prefixes, against what follows there",
-        (
-            *make_columns("model group windows:count passages:count draws:count"),
-            _share_column("best", "longest run"),
-            _share_column("covered", "covered by n-grams"),
-            _share_column("held", "in the corpus", optional=True),
+        make_columns(
+            "model group windows:count passages:count draws:count best=longest_run:share~ "
+            "covered=covered_by_n-grams:share~ held?=in_the_corpus:share~"
         ),
         note="longest run: share of the suffix's words in the longest run that the best of this "
         "number of draws has; covered: share of its words in n-grams of the draws; in the corpus: "
@@ -502,8 +496,6 @@ SAMPLES_LAYOUT = (
         note="how alike draws and suffix are: words in runs that both have (-n words, or 2 to 12), "
         "the longest run, the longest string",
         limit=40,
-        pivot=Pivot(
-            "attack", Column("auc", kind="number", decimals=3, ends=ends("auc")), SIMILARITIES
-        ),
+        pivot=Pivot("attack", *make_columns("auc:number.3~"), SIMILARITIES),
     ),
 )

@@ -258,17 +258,13 @@ def _split_words(texts: Sequence[str]) -> tuple[list[list[str]], list[list[tuple
     return text_words, spans
 
 
-_AFTER = make_columns("model after")
 UNPROMPTED_LAYOUT = (
     Table(
         "unprompted",
         "Unprompted passages in the texts",
-        (
-            *_AFTER,
-            *make_columns(
-                "texts:count some=texts_that_recite:share~ inside=words_recited:share~ "
-                "longest=longest_run:count held?=in_the_corpus:share~"
-            ),
+        make_columns(
+            "model after texts:count some=texts_that_recite:share~ inside=words_recited:share~ "
+            "longest=longest_run:count held?=in_the_corpus:share~"
         ),
         note="recited: in a run of --run words or more of an unprompted passage; in the corpus: "
         "share of tokens in n-grams of --corpus",
@@ -277,12 +273,12 @@ UNPROMPTED_LAYOUT = (
     Table(
         "recited",
         "Passages recited by any of the texts",
-        (*_AFTER, *make_columns("group passages:count recited:share~")),
+        make_columns("model after group passages:count recited:share~"),
         limit=40,
     ),
     Table(
         "recitations",
         "What is recited most",
-        (*_AFTER, *make_columns("group id=passage texts:count words=longest_run:count run:text")),
+        make_columns("model after group id=passage texts:count words=longest_run:count run:text"),
     ),
 )

@@ -229,7 +229,6 @@ def _select_test(test: str) -> Any:
     return lambda rows, result: [row for row in rows if row["test"] == test]
 
 
-_MODEL = Column("source", optional=True)
 LAYOUT = (
     FullTable(
         "answers",
@@ -246,15 +245,14 @@ LAYOUT = (
     FullTable(
         "tests",
         "McNemar, exact: answers lost and gained",
-        (_MODEL, *make_columns("task items:count lost:count gained:count p:p")),
+        make_columns("source? task items:count lost:count gained:count p:p"),
         rows=_select_test("mcnemar"),
     ),
     FullTable(
         "tests",
         "Wilcoxon signed ranks: popularity before and after",
         (
-            _MODEL,
-            *make_columns("task of items:count"),
+            *make_columns("source? task of items:count"),
             *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
             *make_columns("p:p"),
         ),

@@ -25,10 +25,8 @@ from rote.core.table import (
     Rows,
     Table,
     defined,
-    ends,
     estimate,
     make_columns,
-    value_ends,
 )
 from rote.corpus.items import Item
 from rote.studies._items import (
@@ -375,15 +373,12 @@ def _add_tests(rows: Rows, result: Result) -> Rows:
 def _value_columns(rows: Rows, result: Result) -> list[Column]:
     return [
         Column("source", ", ".join(result.by)),
-        *make_columns("texts=items:count ips=right:number ips_wrong?=wrong:number"),
-        Column(
-            "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
-        ),
         *make_columns(
-            "ahead?:share~value p_corrected?=p:p advantage?=relative:number "
-            "accuracy?:share accuracy_low?=low:share accuracy_high?=high:share"
+            "texts=items:count ips=right:number ips_wrong?=wrong:number difference?:number+~value "
+            "ahead?:share~value p_corrected?=p:p advantage?=relative:number accuracy?:share "
+            "accuracy_low?=low:share accuracy_high?=high:share "
+            "accuracy_difference?=high_-_low:share+~value"
         ),
-        Column(_GAP, "high - low", "share", signed=True, ends=value_ends(_GAP), optional=True),
     ]
 
 
@@ -408,15 +403,9 @@ LAYOUT = (
     FullTable(
         "pairs",
         "Pairs of n-grams and the likelihood of the answer",
-        (
-            *make_columns("group items:count pairs:number.1 seen:share"),
-            *(
-                Column(name, title, "number", 2, signed=True, ends=ends(name))
-                for name, title in (
-                    *(("together", ""), ("output", "answer"), ("expected", "")),
-                    *(("difference", ""), ("partial", "")),
-                )
-            ),
+        make_columns(
+            "group items:count pairs:number.1 seen:share together:number.2+~ "
+            "output=answer:number.2+~ expected:number.2+~ difference:number.2+~ partial:number.2+~"
         ),
         note=_PAIRS_NOTE,
     ),

@@ -326,11 +326,10 @@ STUDY = Study(
         FullTable(
             "tasks",
             "Items found",
-            (
-                *make_columns("task items:count judged=can_be_judged:count found:count"),
-                *make_columns("with_answer=with_their_answer:count"),
-                *make_columns("reworded?=in_other_words:count"),
-                *make_columns("other_facts?=similar,_other_facts:count documents:count"),
+            make_columns(
+                "task items:count judged=can_be_judged:count found:count "
+                "with_answer=with_their_answer:count reworded?=in_other_words:count "
+                "other_facts?=similar,_other_facts:count documents:count"
             ),
         ),
         FullTable(

@@ -180,10 +180,9 @@ STUDY = Study(
         FullTable(
             "sources",
             "What went",
-            (
-                *make_columns("source texts:count words:count"),
-                *make_columns("documents_removed=documents_that_went:count words_cut:count"),
-                *make_columns("share=share_of_words:share"),
+            make_columns(
+                "source texts:count words:count documents_removed=documents_that_went:count "
+                "words_cut:count share=share_of_words:share"
             ),
         ),
         Table(
