@@ -65,7 +65,6 @@ class DiskCache:
             self._file.close()
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values that are there."""
         entries: dict[bytes, bytes] = {}
         if self._file is None:
             return entries

@@ -85,8 +85,6 @@ def check_options_known(passed: Iterable[str], known: Iterable[str]) -> None:
 
 
 class UnknownName(RoteError):
-    """A name that is not known, with the nearest one that is."""
-
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         super().__init__(kind, name, self.known)

@@ -67,8 +67,6 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How the next token is chosen."""
-
     max_tokens: int = 128
     temperature: float = 0.0
     """0: the likeliest token (greedy)."""

@@ -149,16 +149,11 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[InputFile],
         for name in names
         if (file := _input_file(Path(name), options, in_folder=not single, size=sizes[name]))
     ]
+    if not addresses and single:
+        raise _unknown(Path(address))
     if not addresses:
-        raise (
-            _unknown(Path(address))
-            if single
-            else InputError(
-                "nothing here can be read",
-                file=address,
-                remedy="Check the address, or use --input-format",
-            )
-        )
+        remedy = "Check the address, or use --input-format"
+        raise InputError("nothing here can be read", file=address, remedy=remedy)
     return addresses, _left_out(address, len(names) - len(addresses))
 
 

@@ -29,7 +29,6 @@ _CONDITION = re.compile(r"\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTA
 
 
 def where_option(says: str = "take only records with") -> Any:
-    """Which records are taken."""
     return option(
         (),
         f"{says} FIELD=VALUE (or !=, <, <=, >, >=; a,b or a|b is any of several values); "

@@ -199,7 +199,7 @@ def _rows(path: Path | str, start: int, length: int, origin: Origin) -> Iterator
 
 # How much comes out, for whoever reads files of strangers
 
-_CELL = 8
+CELL = 8
 """Bytes that any value takes."""
 _MOST_SLICES = 1_000
 
@@ -210,7 +210,7 @@ def unpacked(part: Part, most: int) -> int:
     size, longest = 0, 0
     try:
         for page in read_pages(part.where):
-            size += page.size + page.values * (_CELL + page.width)
+            size += page.size + page.values * (CELL + page.width)
             # Of such a page each value may be as long as all that is written of them.
             if page.repeats and page.nested:
                 size += page.values * page.size

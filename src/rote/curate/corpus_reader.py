@@ -22,14 +22,13 @@ from hashlib import blake2b
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import sentences, words
 from rote.annotate.folded_words import FoldedWords, fold_joined_words
-from rote.core.arrays import LIMIT, GrowableArray
+from rote.core.arrays import DAMAGED, LIMIT, GrowableArray
 from rote.core.document import Annotation, Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.files import new_file, open_regular, write_atomically
@@ -441,7 +440,6 @@ def _select_texts(words: FoldedWords, chosen: NDArray[np.bool_]) -> FoldedWords:
 
 
 _DIGEST = 16
-_DAMAGED = (InputError, BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError)
 
 
 def part_identity(part: Part) -> list[Any]:
@@ -455,8 +453,6 @@ def part_identity(part: Part) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class StoredShard:
-    """Where the piece of a shard is."""
-
     path: str
     part: int
 
@@ -465,11 +461,10 @@ class StoredShard:
             with open_regular(self.path) as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             return self._piece(arrays, parse_json(arrays.pop("header").tobytes()))
-        except _DAMAGED as error:
+        except (InputError, *DAMAGED) as error:
             problem = f"the saved state of an interrupted run is damaged ({error})"
-            raise InputError(
-                problem, file=self.path, remedy="Remove the file, and run the command again"
-            ) from None
+            remedy = "Remove the file, and run the command again"
+            raise InputError(problem, file=self.path, remedy=remedy) from None
 
     def _piece(self, arrays: dict[str, Any], header: dict[str, Any]) -> TokenizedShard:
         problems = [InputError(problem, **place) for problem, place in header["problems"]]

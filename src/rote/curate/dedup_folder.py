@@ -316,13 +316,16 @@ def dedup(
     tokenizer = words.get(options.tokenizer)
     if against is not None:
         reference_corpus.check_reference_corpus(against, (options.layer,), tokenizer.signature)
-    folded = f"{folded_words.VERSION} of {words.get().signature}"
+    folded, meaning = f"{folded_words.VERSION} of {words.get().signature}", None
+    if options.meaning:
+        vectors = embeddings.get("static").signature
+        meaning = f"{paraphrases.VERSION}+facts/{facts.VERSION} by {vectors}"
     settings = plain_settings(
         options,
         tokenizer=tokenizer.signature,
         shingles=folded if options.folds else options.layer,
         corpus=reference_corpus.reference_signature(against),
-        meaning=_meaning_signature() if options.meaning else None,
+        meaning=meaning,
     )
     output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
     if (before := output.earlier()) is not None:
@@ -525,11 +528,6 @@ def _join_shards(
     for piece in pieces:
         all_words.add(piece)
     return all_words.finish()
-
-
-def _meaning_signature() -> str:
-    made_by = embeddings.get("static").signature
-    return f"{paraphrases.VERSION}+facts/{facts.VERSION} by {made_by}"
 
 
 def _count_rows(

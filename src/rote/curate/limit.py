@@ -114,7 +114,6 @@ class Subset:
 
     @property
     def name(self) -> str:
-        """What its file is called."""
         kind = f".{self.kind}" if self.kind != "limited" else ""
         size = f".{self.size}" if self.size is not None else ""
         return f"max-{self.limit}.seed-{self.seed}{kind}{size}.jsonl"

@@ -159,7 +159,6 @@ def _plain_choices(fields: Fields, item: Item) -> tuple[list[Pair], list[str]]:
 
 
 def _logged_requests(fields: Fields, item: Item) -> tuple[list[Pair], list[str]]:
-    """The requests of a log once more."""
     pairs = logged(fields["arguments"])
     if len(pairs) == 1 and not pairs[0][1]:  # generated then: now the target is scored
         pairs = [(item.context, item.options[0])]
@@ -404,14 +403,6 @@ def compare_models(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
             test_rows.append({**row, "items": int(both.sum()), **only, "p": test.p})
     corrected = holm([row["p"] for row in test_rows])
     return [{**row, "p_corrected": p} for row, p in zip(test_rows, corrected)]
-
-
-def unanswered_rows(rows: Sequence[Row]) -> list[Row]:
-    return [
-        {SOURCE: row[SOURCE], "task": row["task"], "id": row["id"], "why": row["unanswered"]}
-        for row in rows
-        if "unanswered" in row
-    ]
 
 
 def notes(rows: Sequence[Row]) -> Iterator[str]:

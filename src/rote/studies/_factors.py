@@ -178,14 +178,17 @@ class FactorTrends:
             self._change(self._known_levels(part, source, column))[0] for source in part.groups
         ]
         changes = np.array([change for change in all_changes if not math.isnan(change)])
-        mean = float(changes.mean()) if len(changes) else math.nan
+        mean, reach = float(changes.mean()) if len(changes) else math.nan, _UNKNOWN
+        if len(changes) > 1 and self.table.level:
+            error = mean_error(changes)
+            reach = interval_from_error(mean, error, self.table.level, len(changes))
         yield {
             "facet": part.title,
             "column": column.name,
             "first": self.levels.names[0],
             "last": self.levels.names[-1],
             "sources": len(changes),
-            **estimate("mean", mean, _mean_interval(changes, self.table.level), _ENDS),
+            **estimate("mean", mean, reach, _ENDS),
             "up": int((changes > 0).sum()),
             "down": int((changes < 0).sum()),
             "p_sign": sign_test(changes.tolist()),
@@ -318,13 +321,6 @@ def _sum_interval(
 ) -> Ends:
     """Of a sum whose parts are independent and have these errors, from so many units each."""
     return interval_from_error(value, math.hypot(*errors), level, joint_units(errors, units))
-
-
-def _mean_interval(values: Any, level: float) -> Ends:
-    """Student's t interval of a mean; nan with fewer than two, or with no level."""
-    if len(values) < 2 or not level:
-        return math.nan, math.nan
-    return interval_from_error(float(values.mean()), mean_error(values), level, len(values))
 
 
 EVERY_SOURCE = "every source"

@@ -101,7 +101,6 @@ def cut_windows(items: Sequence[Item], prefix: int, suffix: int, stride: int) ->
 
 
 def window_requests(items: Sequence[Item], wanted: Sequence[TextWindow]) -> list[Continuation]:
-    """Prefix and suffix of every window."""
     requests = []
     for window in wanted:
         text = items[window.item].instances()[items[window.item].answer or 0]

@@ -114,7 +114,6 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
 
 
 def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """What a reader of the numbers must know."""
     yield from classifiers.topic_notes(tables["topic"], tables["membership"])
     several = any(len(item.options) > 1 for item in scored.items)
     if several and not _has_answers(scored):

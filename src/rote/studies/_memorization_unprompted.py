@@ -80,7 +80,6 @@ def read_texts(source: Any, read: ReadOptions, reporter: Reporter) -> WrittenTex
 def draw_texts(
     models: Mapping[str, Model], count: int, how: Decoding, reporter: Reporter
 ) -> list[WrittenTexts]:
-    """Texts that begin with nothing."""
     if not how.sampled:
         raise OptionError("--unprompted texts are draws: set a --temperature above 0")
     prompts = [Prompt("", seed) for seed in range(count)]
@@ -141,7 +140,6 @@ def find_runs(
 def index_grams(
     passages: Sequence[Sequence[str]], n: int
 ) -> dict[tuple[str, ...], list[tuple[int, int]]]:
-    """Where each n-gram begins."""
     starts: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for number, words in enumerate(passages):
         for at in range(len(words) - n + 1):

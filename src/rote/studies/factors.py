@@ -259,7 +259,6 @@ class Options(TableOptions):
 
     @property
     def factor(self) -> str:
-        """The factor, which is always named."""
         return str(self.over)
 
 

@@ -57,8 +57,6 @@ class Sense:
 
 
 class SynonymLexicon(Protocol):
-    """What a file in this folder makes."""
-
     @property
     def signature(self) -> str:
         """Name and version."""
@@ -81,7 +79,6 @@ class SynonymLexicon(Protocol):
 
 
 def get(name: str = DEFAULT) -> SynonymLexicon:
-    """The lexicon of this name."""
     kind, _, rest = name.partition(":")
     known = plugins.members(ROOM)
     if kind not in known:
@@ -277,8 +274,6 @@ def wn(rest: str) -> Wn:
 
 @dataclass(frozen=True, slots=True)
 class Wn:
-    """A lexicon that `wn` has opened."""
-
     wordnet: Any
 
     @property

@@ -31,7 +31,6 @@ from rote.curate.synonyms.words import (
     TAGS,
     Key,
     Word,
-    WordPart,
     agree_article,
     forms,
     inflect,
@@ -239,7 +238,9 @@ def mark_bound_words(
         claims = claimed.setdefault(word.key, set())
         for part in word.parts:
             counts[part.form] += 1
-            claims |= _part_forms(part)
+            claims.add(part.form)
+            if part.pos is not None:
+                claims |= _inflections(part.lemma.lower(), part.pos)
     stay = {word.key for word in words if word.why}
     for key, claims in claimed.items():
         if any(standing.get(form, 0) > form_counts[key][form] for form in claims):
@@ -250,10 +251,12 @@ def mark_bound_words(
 
 
 def target_forms(item: Item) -> frozenset[str]:
-    """All forms of the word that an item with a single option asks for."""
+    """All forms of the word that an item with a single option asks for, as a noun and a verb."""
     if len(item.options) != 1:
         return frozenset()
-    return _all_forms(item.options[0].strip().lower())
+    word = item.options[0].strip().lower()
+    noun, verb = lemma_of(word, "NOUN"), lemma_of(word, "VERB")
+    return frozenset((word,)) | _inflections(noun, "noun") | _inflections(verb, "verb")
 
 
 def _unify_tags(words: Sequence[Word]) -> list[Word]:
@@ -303,34 +306,19 @@ def _unify_bounds(words: list[Word]) -> list[Word]:
     for word in words:
         if word.bound:
             bounds.setdefault(word.key, set()).add(word.bound)
-    # Verbs that take the same clauses and the same prepositions are not known: those stay.
-    return [
-        replace(
-            word,
-            bound=min(word_bounds),
-            why=word.why or ("" if len(word_bounds) == 1 else min(word_bounds)),
-        )
-        if (word_bounds := bounds.get(word.key))
-        else word
-        for word in words
-    ]
-
-
-def _part_forms(part: WordPart) -> frozenset[str]:
-    own_form = frozenset((part.form,))
-    return own_form if part.pos is None else own_form | _inflections(part.lemma.lower(), part.pos)
+    unified = []
+    for word in words:
+        if kinds := bounds.get(word.key):
+            # Verbs that take the same clauses and the same prepositions are not known: those stay.
+            why = word.why or ("" if len(kinds) == 1 else min(kinds))
+            word = replace(word, bound=min(kinds), why=why)
+        unified.append(word)
+    return unified
 
 
 @cache
 def _inflections(lemma: str, pos: Pos) -> frozenset[str]:
     return frozenset(form.lower() for tag in TAGS[pos] for form in forms(lemma, pos, tag))
-
-
-def _all_forms(word: str) -> frozenset[str]:
-    """Those of the noun and of the verb that a word may be."""
-    return frozenset((word,)).union(
-        _inflections(lemma_of(word, "NOUN"), "noun"), _inflections(lemma_of(word, "VERB"), "verb")
-    )
 
 
 Variant = Literal["careful", "exact", "paper"]

@@ -121,7 +121,6 @@ _ARTICLE = re.compile(r"(?i)(?:^|(?<=[^\w'’-]))(an?)(\s+)$")
 
 
 def starts_with_vowel(text: str) -> bool:
-    """Whether a text begins with the sound of a vowel."""
     spelled_out = _LETTERS.match(text) and (text[1:2].isupper() or text[1:2] in ("", "-"))
     if spelled_out or _SILENT.match(text):
         return True

@@ -65,7 +65,6 @@ class CommandFunction:
 
 @cache
 def describe(name: str) -> CommandFunction:
-    """The function of this name."""
     room, member = functions()[name]
     if not room.startswith("cli."):
         record = find(member)
