@@ -2,16 +2,7 @@
 
 A measure declares its tables beside the code that makes their rows; `report/tables` draws them, one
 renderer each for the terminal, CSV, LaTeX, Markdown, HTML and data frames. Nobody else lays out a
-table.
-
-    Table(
-        "halves",
-        "Accuracy of the halves with low and high scores",
-        (Column("group"), Column("half"), Column("items", kind="count"),
-         Column("accuracy", kind="share", ends=("low", "high"))),
-    )
-
-What a layout does not name is for programs: JSON and CSV hold it.
+table. What a layout does not name is for programs: JSON and CSV hold it.
 """
 
 from __future__ import annotations

@@ -55,22 +55,8 @@ class ShardEdits:
     stages: Sequence[EditStage]
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Words of a document: whose, where its text has them, and the beginning of the text."""
-
-    id: str
-    file: str
-    line: int
-    start: int
-    end: int
-    text: str
-    before: str
-    after: str
-
-
-Excerpts = dict[tuple[int, int, WordSpan], Excerpt]
-"""By stage, line and words."""
+Excerpts = dict[tuple[int, int, WordSpan], dict[str, Any]]
+"""By stage, line and words: whose they are, where its text has them, and what stands around."""
 _SHOWN, _AROUND = 300, 100
 
 
@@ -117,10 +103,15 @@ class WordCutter:
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
-                passage, around = _shorten(text[begin:end]), text_around(text, begin, end)
-                excerpts[place, number, (first, last)] = Excerpt(
-                    identity, shard.origin.file, number, begin, end, passage, **around
-                )
+                excerpts[place, number, (first, last)] = {
+                    "id": identity,
+                    "file": shard.origin.file,
+                    "line": number,
+                    "start": begin,
+                    "end": end,
+                    "text": _shorten(text[begin:end]),
+                    **text_around(text, begin, end),
+                }
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):

@@ -86,11 +86,8 @@ def split_by_facet(
 def reference_field(table: SourceTable) -> str | None:
     if table.reference is None or table.reference in table.sizes:
         return None
-    for group in table.sizes:
-        for name, value in table.fields(group).items():
-            if value == table.reference:
-                return name
-    return None
+    fields = (field for group in table.sizes for field in table.fields(group).items())
+    return next((name for name, value in fields if value == table.reference), None)
 
 
 class FactorTrends:

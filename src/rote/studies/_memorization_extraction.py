@@ -28,6 +28,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -150,8 +151,7 @@ def draws_needed(logs: Floats, p: float) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         exact = math.log1p(-p) / np.log1p(-np.exp(logs))
     # A chance of exactly p is one draw, whatever was rounded.
-    draws: Floats = np.maximum(np.ceil(exact * (1 - 1e-9)), 1)
-    return draws
+    return np.asarray(np.maximum(np.ceil(exact * (1 - 1e-9)), 1))
 
 
 def extraction_rows(
@@ -358,18 +358,9 @@ def _draw_texts(
     return texts
 
 
-def longest_run(words: Sequence[str], others: Sequence[str]) -> int:
-    """Words of the longest run that both have."""
-    longest = 0
-    before = [0] * (len(others) + 1)
-    for word in words:
-        row = [0] * (len(others) + 1)
-        for place, group in enumerate(others, 1):
-            if word == group:
-                row[place] = before[place - 1] + 1
-                longest = max(longest, row[place])
-        before = row
-    return longest
+def longest_run(items: Sequence[str], others: Sequence[str]) -> int:
+    """Words, or characters of strings, of the longest run that both have."""
+    return SequenceMatcher(None, items, others, autojunk=False).find_longest_match().size
 
 
 def ngram_coverage(words: Sequence[str], texts: Sequence[Sequence[str]], n: int) -> float:
@@ -402,22 +393,7 @@ def best_of_draws(values: Floats, k: int) -> Floats:
     """For each row the mean, over all ways to take k of its values, of the largest."""
     count = values.shape[1]
     ways = [math.comb(place, k - 1) / math.comb(count, k) for place in range(count)]
-    means: Floats = np.sort(values, axis=1) @ np.array(ways)
-    return means
-
-
-def longest_string(text: str, second: str) -> int:
-    """Characters of the longest string that both have: if there is one of some length, there are
-    shorter ones, so that halving finds it."""
-    low, high = 0, min(len(text), len(second))
-    while low < high:
-        size = (low + high + 1) // 2
-        strings = {text[at : at + size] for at in range(len(text) - size + 1)}
-        if any(second[at : at + size] in strings for at in range(len(second) - size + 1)):
-            low = size
-        else:
-            high = size - 1
-    return low
+    return np.asarray(np.sort(values, axis=1) @ np.array(ways))
 
 
 def draw_similarities(
@@ -432,7 +408,7 @@ def draw_similarities(
             "coverage": [_copied_share(draw, wanted, (n,)) for draw in words],
             "creativity": [_copied_share(draw, wanted, _CREATIVITY) for draw in words],
             "longest_words": [float(longest_run(draw, wanted)) for draw in words],
-            "longest_letters": [float(longest_string(text, suffix)) for text in some],
+            "longest_letters": [float(longest_run(text, suffix)) for text in some],
         }.items():
             columns[name].append(column)
     return {name: np.array(column) for name, column in columns.items()}

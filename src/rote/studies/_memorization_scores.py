@@ -1,22 +1,7 @@
 """All scores of all instances, and what else is known of the items: membership, right answers, how
 often a corpus holds them; how well a score tells members of the training data from others.
 
-    TDE accuracy      whether the greedy completion of the first half is the second
-    TDE likelihood    log p(second half | first half)
-    loss              - mean over tokens of log p(t)
-    neighbours        loss(text) - mean over neighbours of loss(neighbour)
-    zlib              loss / number of bytes after zlib
-    Min-K%            mean of the k % lowest log p(t)
-    Min-K%++          the same of (log p(t) - mu(t)) / sigma(t), mu and sigma those of log p under
-                      the model's own distribution at t
-    reference         loss - loss by a reference model
-    error zone        P / (P + N): at the tokens that the model would not have taken, P is the sum
-                      of log p(t) - log q(t) where that is above 0, N the sum of what is below,
-                      q that of the reference model. It orders texts as P / N does.
-
-Logarithms are natural. Carlini et al. (2021, 2023), Yeom et al. (2018), Mattern et al. (2023),
-Shi et al. (2024), Zhang et al. (2025), Ilić et al. (2026). An attack that needs what a backend does
-not give is nan.
+Logarithms are natural. An attack that needs what a backend does not give is nan.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from rote.index.grams import Grams
 from rote.models.answers import generate_all, score_all
 from rote.search.backends import Backend
 from rote.studies._evaluation import ANSWER_FIELDS, ModelAnswer, answer_all, answer_record
-from rote.studies._items import Floats, Labels, read_correctness
+from rote.studies._items import Floats, Labels, mean_by_number, read_correctness
 from rote.studies._popularity_scores import DecileScale, score_popularity
 
 NO_EMBEDDER = "none"
@@ -45,8 +45,7 @@ class ItemPairs:
     def mean(self, values: Floats) -> Floats:
         """From instances to items."""
         sizes = [len(item.options) for item in self.before]
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        return np.asarray(np.bincount(owner, values, len(sizes)) / np.array(sizes))
+        return mean_by_number(np.repeat(np.arange(len(sizes)), sizes), values, len(sizes))
 
     def right(self, values: Floats) -> Floats:
         """Of each item the value of the instance with the right option; nan where none is."""

@@ -261,19 +261,8 @@ def _number_ngrams(layer: Layer, starts: Integers, n: int) -> tuple[Integers, In
 # Distributional memorization (Wang et al. 2025): do pairs of n-grams predict the likelihood?
 #
 # A pair is an n-gram of what the model was given and one of the right answer, two different ones.
-# The corpus says how many of its documents (or stretches of them) hold both, and how many hold
-# each:
-#
-#     together   mean of log(1 + C(x, y)) over the pairs of an item
-#     given      mean of log((1 + C(x, y)) / (1 + C(x))), the task-gram model's log P(y | x)
-#     input      mean of log(1 + C(x));  output: of log(1 + C(y))
-#     expected   mean of log(1 + C(x) C(y) / D), as by chance in D documents
-#     lift       together - expected
-#
-# Each is correlated over items (Spearman) with the log-likelihood of the right answer per token.
 # What pairs say that single n-grams do not: the difference from `expected`, and the partial
-# correlation of `together` given `input`, `output` and `expected`. Twins belong together in every
-# interval.
+# correlation of `together` given `input`, `output` and `expected`.
 
 ASKED, LIKELIHOODS = "asked", "loglikelihoods"
 SCORES = ("together", "given", "input", "output", "expected", "lift")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rote.core import plugins
 from rote.core.arrays import ENDING, unpack
-from rote.core.errors import MissingExtra, OptionError, UnknownName
+from rote.core.errors import MissingExtra, OptionError
 
 _BLANK = re.compile(r"\b(?:one|someone|somebody)(?:'s|self)\b")
 ROOM = "curate.synonyms.lexicons"
@@ -80,9 +80,6 @@ class SynonymLexicon(Protocol):
 
 def get(name: str = DEFAULT) -> SynonymLexicon:
     kind, _, rest = name.partition(":")
-    known = plugins.members(ROOM)
-    if kind not in known:
-        raise UnknownName("lexicon", kind, known)
     member = plugins.load(ROOM, kind)
     return cast(SynonymLexicon, getattr(member, "lexicon", member)(rest))
 

@@ -37,6 +37,7 @@ from rote.curate.synonyms.words import (
     match_case,
     take_same_clauses,
     take_same_prepositions,
+    word_groups,
 )
 
 SHARED, NEAR_SHARED = (0.6, 0.5), (0.5, 0.35)
@@ -60,12 +61,9 @@ _UNWANTED = frozenset(
     "wench".split()
 )
 """Archaic words that novels have, and pronouns."""
-_APART = frozenset(
-    frozenset(pair.split("/"))
-    for pair in (
-        "brow/forehead career/vocation castle/palace closet/cupboard committee/commission "
-        "conclusion/decision holiday/vacation nutrient/food notice/detect"
-    ).split()
+_APART = word_groups(
+    "brow/forehead career/vocation castle/palace closet/cupboard committee/commission "
+    "conclusion/decision holiday/vacation nutrient/food notice/detect"
 )
 """Words that share a synset but not a meaning."""
 _UNCOUNTED = frozenset(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.core import plugins
 from rote.core.arrays import ENDING, unpack
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import OptionError
 from rote.core.model import Continuation, Model
 from rote.core.progress import Reporter, Silent
 from rote.curate.synonyms.lexicons import Frame, Pos, Sense, SynonymLexicon
@@ -85,9 +85,6 @@ def get(
 ) -> SenseChooser:
     """The way to choose of this name; `models` says how a model is run, where one is asked."""
     kind, _, rest = name.partition(":")
-    known = plugins.members(ROOM)
-    if kind not in known:
-        raise UnknownName("way to choose a sense", kind, known)
     if kind == _MODEL:
         return model(rest, models or ModelOptions(), reporter or Silent())
     member = plugins.load(ROOM, kind)
