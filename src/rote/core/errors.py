@@ -66,7 +66,7 @@ class InputError(RoteError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors travel from worker processes; the default would lose the keywords.
-        place = {"file": self.file, "line": self.line, "field": self.field}
+        place: dict[str, Any] = {"file": self.file, "line": self.line, "field": self.field}
         return partial(InputError, self.problem, **place, remedy=self.remedy), ()
 
 

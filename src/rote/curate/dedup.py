@@ -462,7 +462,7 @@ def _top_passages(
     wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(spans), np.int64)
     wanted[[number for number, _, _ in spans]] = np.arange(len(spans))
     _count_documents(stream.starts, stream.ends, numbers, wanted, counts)
-    passages = []
+    passages: list[Row] = []
     for (number, start, end), documents in zip(spans, counts.tolist()):
         text = " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist())
         passage = {"text": text, "words": end - start, "times": int(times[number])}

@@ -218,7 +218,7 @@ EXTRACTION_LAYOUT = (
         "Windows extracted by this number of draws",
         make_columns("model group windows:count passages:count greedy:share~"),
         limit=40,
-        pivot=Pivot("tries", *make_columns("share:share~low"), _format_draws),
+        pivot=Pivot("tries", make_columns("share:share~low")[0], _format_draws),
     ),
     Table(
         "extraction",
@@ -227,7 +227,7 @@ EXTRACTION_LAYOUT = (
         note="lower bounds by a beam search: within --near edits of what follows",
         rows=lambda rows, result: [row for row in rows if "near" in row],
         limit=40,
-        pivot=Pivot("tries", *make_columns("near:share~"), _format_draws),
+        pivot=Pivot("tries", make_columns("near:share~")[0], _format_draws),
     ),
     Table("windows", "Chance of each window", limit=0, page=False),
 )
@@ -471,6 +471,6 @@ SAMPLES_LAYOUT = (
         note="how alike draws and suffix are: words in runs that both have (-n words, or 2 to 12), "
         "the longest run, the longest string",
         limit=40,
-        pivot=Pivot("attack", *make_columns("auc:number.3~"), SIMILARITIES),
+        pivot=Pivot("attack", make_columns("auc:number.3~")[0], SIMILARITIES),
     ),
 )

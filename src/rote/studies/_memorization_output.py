@@ -434,7 +434,7 @@ LAYOUT = (
         "dash, or no line: the same for all",
         rows=lambda rows, result: [row for row in rows if defined(row["spearman"])],
         limit=_LINES,
-        pivot=Pivot("attack", *make_columns("spearman:number.2+~low"), _SHORT),
+        pivot=Pivot("attack", make_columns("spearman:number.2+~low")[0], _SHORT),
     ),
     *extraction.EXTRACTION_LAYOUT,
     *extraction.SAMPLES_LAYOUT,
