@@ -204,7 +204,10 @@ class Client:
                 most = self.patience.busy if self.reached else self.patience.unreachable
             else:
                 self.reached = True
-                content = self._read(answer)
+                try:
+                    content = parse_json(answer)
+                except InputError:
+                    content = None
                 status = _status(status, content)
                 if status == 200:
                     self._failing = None
@@ -263,13 +266,6 @@ class Client:
         connection = kind(through.hostname or "", through.port or 80, timeout=timeout)
         connection.set_tunnel(self.host, self.port)
         return connection
-
-    def _read(self, answer: bytes) -> Any:
-        """What an answer holds; None where it is not JSON."""
-        try:
-            return parse_json(answer)
-        except InputError:
-            return None
 
     def _object(self, where: str, content: Any, answer: bytes) -> dict[str, Any]:
         if not isinstance(content, dict):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
@@ -176,17 +177,14 @@ def _write_array(file: IO[bytes], pieces: Iterator[bytes], _: str) -> None:
 
 
 def _write_table(file: IO[bytes], pieces: Iterator[Sequence[Any]], ending: str) -> None:
-    text = io.TextIOWrapper(file, "utf-8", newline="")
+    text, separator = io.TextIOWrapper(file, "utf-8", newline=""), _SEPARATORS.get(ending, ",")
     writer = None
-    for records in pieces:
-        for record in records:
-            if writer is None:
-                separator = _SEPARATORS.get(ending, ",")
-                writer = csv.DictWriter(
-                    text, list(record), delimiter=separator, lineterminator="\n"
-                )
-                writer.writeheader()
-            writer.writerow(record)
+    for record in chain.from_iterable(pieces):
+        if writer is None:
+            style: dict[str, Any] = {"delimiter": separator, "lineterminator": "\n"}
+            writer = csv.DictWriter(text, list(record), **style)
+            writer.writeheader()
+        writer.writerow(record)
     text.flush()
     text.detach()
 
@@ -216,10 +214,9 @@ def _record_texts(records: Sequence[Any]) -> list[str]:
 
 def _write_texts(between: bytes, file: IO[bytes], pieces: Iterator[list[str]], _: str) -> None:
     before = b""
-    for piece in pieces:
-        for text in piece:
-            file.write(before + text.encode())
-            before = between
+    for text in chain.from_iterable(pieces):
+        file.write(before + text.encode())
+        before = between
     file.write(b"\n")
 
 

@@ -222,8 +222,12 @@ def _text_row(
     shares: Any,
 ) -> dict[str, Any]:
     some = np.array([float(bool(shared)) for shared in text_runs])
-    pairs = zip(words, text_runs)
-    covered = np.array([_covered_share(len(text_words), shared) for text_words, shared in pairs])
+    # The share of each text's words that are recited; nan where it has none.
+    covered = np.full(len(words), np.nan)
+    for number, (text_words, shared) in enumerate(zip(words, text_runs)):
+        inside = {place for run in shared for place in range(run.first, run.first + run.words)}
+        if text_words:
+            covered[number] = len(inside) / len(text_words)
     row: dict[str, Any] = {
         "texts": len(words),
         **share_cells("some", some, clusters, level),
@@ -233,14 +237,6 @@ def _text_row(
     if shares is not None:
         row |= mean_by_cluster(shares, clusters, len(shares)).cells("held", level)
     return row
-
-
-def _covered_share(length: int, shared: Sequence[RecitedRun]) -> float:
-    """The share of a text's words that are recited; nan where it has none."""
-    inside = np.zeros(length, np.bool_)
-    for run in shared:
-        inside[run.first : run.first + run.words] = True
-    return float(inside.mean()) if length else float("nan")
 
 
 def _split_words(texts: Sequence[str]) -> tuple[list[list[str]], list[list[tuple[int, int]]]]:

@@ -207,9 +207,7 @@ def train_arms(
     room = _training.batch_tokens(options.tokens, options.from_config)
     if options.from_config and not training.steps:
         # Epochs of a small subset are too few updates for random weights to learn anything.
-        # As many as one pass over all pairs takes, within bounds; the same for every subset.
-        tokens = sum(len(pair.document) + len(pair.reference) for pair in train) / _CHARACTERS
-        training = replace(training, steps=min(max(round(tokens / room), _STEPS[0]), _STEPS[1]))
+        training = replace(training, steps=_count_updates(train, room))
         reporter.say(
             f"random weights: {training.steps:,} updates for every model; --steps gives others"
         )

@@ -51,7 +51,7 @@ from rote.curate.perturb import Perturbed, PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies import _perturb_checks, _perturb_output
-from rote.studies._evaluation import ANSWER_FIELDS
+from rote.studies._evaluation import ANSWER_FIELDS, unanswered_notes
 from rote.studies._items import CORRECTNESS, Floats, Labels, describe_values, estimate_columns
 from rote.studies._perturb_checks import (
     BeforeAfter,
@@ -347,10 +347,7 @@ def _task_kind(pairs: ItemPairs, task_items: Labels) -> str | None:
 
 
 def _answer_notes(spoken: ModelVerdicts) -> Iterator[str]:
-    rows = spoken.answers.rows if spoken.answers else ()
-    count = Counter((row["source"], row["unanswered"]) for row in rows if "unanswered" in row)
-    for (name, why), number in count.items():
-        yield f"{name}: no answer to {several(number, 'item')}, not counted ({why})"
+    yield from unanswered_notes(spoken.answers.rows if spoken.answers else ())
     # A judge that says the same of everything may not be able to judge.
     marks = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
     if len(marks) > 1 and len(set(marks.tolist())) == 1:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -243,9 +243,11 @@ def mark_bound_words(
     for key, claims in claimed.items():
         if any(standing.get(form, 0) > form_counts[key][form] for form in claims):
             stay.add(key)
-    return [
-        replace(word, why=UNLIKE) if word.key in stay and not word.why else word for word in words
-    ]
+    return _mark_words(words, UNLIKE, lambda word: word.key in stay and not word.why)
+
+
+def _mark_words(words: list[Word], why: str, stays: Callable[[Word], bool]) -> list[Word]:
+    return [replace(word, why=why) if stays(word) else word for word in words]
 
 
 def target_forms(item: Item) -> frozenset[str]:
@@ -291,12 +293,9 @@ def _keep_contrast(item: Item, words: list[Word]) -> list[Word]:
     if len(item.options) < 2 or apart > _FEW or (longest > _FEW and 2 * common.total() < longest):
         return words
     differ = frozenset(form for count in counts for form in count - common)
-    return [
-        replace(word, why=CONTRAST)
-        if not word.why and any(part.form in differ for part in word.parts)
-        else word
-        for word in words
-    ]
+    return _mark_words(
+        words, CONTRAST, lambda word: not word.why and any(p.form in differ for p in word.parts)
+    )
 
 
 def _unify_bounds(words: list[Word]) -> list[Word]:
