@@ -42,6 +42,7 @@ from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard,
 from rote.corpus._streams import (
     COMPRESSIONS,
     STDIN,
+    changed_file_error,
     check_encoding,
     raw_pieces,
     sniff,
@@ -560,11 +561,7 @@ class _Task:
         for number, shard in enumerate(shards, self.first):
             yield replace(shard, number=number)
         if isinstance(what, File) and number + 1 != self.first + self.count:
-            raise InputError(
-                "the file has changed since it was first read",
-                file=what.part.origin.file,
-                remedy="Run the command again when nothing writes to the file",
-            )
+            raise changed_file_error(what.part.origin.file)
 
 
 def _work_on_each(work: Callable[[Any], Any], task: _Task) -> list[Any]:

@@ -67,12 +67,17 @@ def read_span(where: Path | str, start: int, end: int, file: str) -> bytes:
     except OSError as error:
         raise unreadable(file, error) from error
     if len(data) < end - start:
-        raise InputError(
-            "the file has changed since it was first read",
-            file=file,
-            remedy="Run the command again when nothing writes to the file",
-        )
+        raise changed_file_error(file)
     return data
+
+
+def changed_file_error(file: str) -> InputError:
+    """What was read first is not what is there."""
+    return InputError(
+        "the file has changed since it was first read",
+        file=file,
+        remedy="Run the command again when nothing writes to the file",
+    )
 
 
 def raw_pieces(path: Path | str, compression: str, file: str) -> Pieces:

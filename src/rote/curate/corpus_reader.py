@@ -45,6 +45,7 @@ from rote.corpus import (
     Part,
     Problems,
     Shard,
+    changed_file_error,
     digest,
     map_shards,
 )
@@ -76,15 +77,6 @@ def record_line(record: Document | Mapping[str, Any]) -> bytes:
     if isinstance(record, Document):
         record = {"id": record.id, "text": record.text, **other_fields(record)}
     return json_line(record)
-
-
-def changed_file_error(file: str) -> InputError:
-    """What was read first is not what is there."""
-    return InputError(
-        "the file has changed since it was first read",
-        file=file,
-        remedy="Run the command again when nothing writes to the file",
-    )
 
 
 def other_fields(document: Document) -> dict[str, Any]:

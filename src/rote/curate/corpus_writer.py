@@ -27,8 +27,8 @@ from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.progress import Reporter
-from rote.corpus import Corpus, Part, Shard, map_shards
-from rote.curate.corpus_reader import changed_file_error, part_identity, record_line
+from rote.corpus import Corpus, Part, Shard, changed_file_error, map_shards
+from rote.curate.corpus_reader import part_identity, record_line
 from rote.run import Engine
 
 WordSpan = tuple[int, int]

@@ -30,7 +30,7 @@ from rote.core.json_reader import parse_json
 from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems, Shard, map_shards
+from rote.corpus import Corpus, Problems, Shard, changed_file_error, map_shards
 from rote.curate import corpus_reader, corpus_writer
 from rote.curate.dedup import (
     DedupOptions,
@@ -227,7 +227,7 @@ def _texts_at(task: tuple[Shard, NDArray[np.int64]]) -> list[str]:
         if number in wanted and not isinstance(record, InputError)
     ]
     if len(texts) != len(wanted):
-        raise corpus_reader.changed_file_error(shard.origin.file)
+        raise changed_file_error(shard.origin.file)
     return texts
 
 

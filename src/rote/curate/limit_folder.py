@@ -24,7 +24,7 @@ from rote.annotate import words
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer, n_gram_starts
 from rote.core.progress import Reporter, Silent, several, share_steps
-from rote.corpus import Corpus, Shard, group_shards, map_shards
+from rote.corpus import Corpus, Shard, changed_file_error, group_shards, map_shards
 from rote.curate import corpus_reader
 from rote.curate.corpus_reader import TokenizedCorpus, TokenizedShard
 from rote.curate.limit import LimitOptions, RepeatedNgrams, Subset, choose_subsets, count_repeats
@@ -255,7 +255,7 @@ class ShardThinner:
         piece, frequent = self.work(shard), self.frequent.value
         places, hashes = _hash_ngrams(piece.layer, self.n)
         if frequent.sums.get(shard.number) != _sum_hashes(hashes):
-            raise corpus_reader.changed_file_error(shard.origin.file)
+            raise changed_file_error(shard.origin.file)
         return _thin_shard(piece, places, places[frequent.holds(hashes)], self.n)
 
 

@@ -474,7 +474,7 @@ def _shared_value(row: Row, field: str) -> str:
     return str(row[field])
 
 
-def _shorten_columns(rows: Rows, result: Result) -> list[Row]:
+def shorten_columns(rows: Rows, result: Result) -> list[Row]:
     return [
         {**row, "facet": row["facet"] or None, "column": short_name(row["column"])} for row in rows
     ]
@@ -490,20 +490,20 @@ MIXED_TABLES = (
         ),
         note="effect: per unit (doubling) of the factor, or from the first level to this one; "
         "corrected: by Holm over the values",
-        rows=_shorten_columns,
+        rows=shorten_columns,
     ),
     FullTable(
         "alike",
         "Do all sources change alike?",
         make_columns("facet? column=value f=F:number.2 freedom=df:count of:number.1 p:p"),
-        rows=_shorten_columns,
+        rows=shorten_columns,
     ),
     FullTable(
         "random",
         "Random effects",
         make_columns("facet? column=value effect sd:number levels:count"),
         note="sd: how far texts of one level are from those of another, all else equal",
-        rows=_shorten_columns,
+        rows=shorten_columns,
     ),
 )
 
