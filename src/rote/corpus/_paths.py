@@ -246,11 +246,8 @@ def _missing(path: Path) -> InputError:
         )
     near = difflib.get_close_matches(path.name, names, n=3)
     near = [name for name in near if os.path.exists(folder / name)][:2]
-    remedy = (
-        f"Did you mean {' or '.join(str(folder / name) for name in near)}?"
-        if near
-        else "Check the path"
-    )
+    meant = " or ".join(str(folder / name) for name in near)
+    remedy = f"Did you mean {meant}?" if near else "Check the path"
     return InputError("no such file", file=str(path), remedy=remedy)
 
 

@@ -189,10 +189,8 @@ def _rows(path: Path | str, start: int, length: int, origin: Origin) -> Iterator
         else:
             frame = _read_groups(path, start, length)
     except Unreadable as error:
-        yield (
-            start + 1,
-            _unusable(origin, error, f" between rows {start + 1:,} and {start + length:,}"),
-        )
+        where = f" between rows {start + 1:,} and {start + length:,}"
+        yield start + 1, _unusable(origin, error, where)
         return
     yield from enumerate(frame.iter_rows(named=True), start + 1)
 
