@@ -189,7 +189,7 @@ def test_the_copy_that_stays_is_the_one_that_is_preferred() -> None:
 def test_a_passage_is_as_long_as_it_is_repeated() -> None:
     texts = [list("uabcdv"), list("wabcdx"), list("yabcdz"), list("pqrpqr")]
     passages = found_in(texts, length=3).passages
-    assert [(p.text, p.words, p.times, p.documents) for p in passages] == [
+    assert [tuple(passage.values()) for passage in passages] == [
         ("a b c d", 4, 3, 3),
         ("p q r", 3, 2, 1),
     ]

@@ -37,7 +37,6 @@ from rote.studies._memorization_extraction import (
     draws_needed,
     item_scores,
     longest_run,
-    longest_string,
     ngram_coverage,
 )
 from tests.models.endpoint_server import generates_only, serving
@@ -358,7 +357,7 @@ def plain_string(text: str, other: str) -> int:
 
 @given(st.text("ab c", max_size=12), st.text("ab c", max_size=12))
 def test_the_longest_string_equals_its_plain_twin(text: str, other: str) -> None:
-    assert longest_string(text, other) == plain_string(text, other)
+    assert longest_run(text, other) == plain_string(text, other)
 
 
 @given(

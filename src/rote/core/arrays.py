@@ -12,6 +12,7 @@ import io
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,6 +30,8 @@ Flags = NDArray[np.bool_]
 
 ENDING = ".npz.zst"
 _RESTORE = "Create it again, or restore a copy"
+DAMAGED = (zipfile.BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError)
+"""What reading a damaged archive of arrays raises."""
 Arrays: TypeAlias = dict[str, Any]
 
 
@@ -46,8 +49,6 @@ def pack(arrays: Mapping[str, Any], about: Mapping[str, Any], level: int = 3) ->
 
 def unpack(data: bytes, name: str) -> tuple[Arrays, dict[str, Any]]:
     """The reverse of `pack`; `name` is the file, for the error."""
-    import zipfile
-
     import zstandard
 
     try:
@@ -55,15 +56,7 @@ def unpack(data: bytes, name: str) -> tuple[Arrays, dict[str, Any]]:
         with np.load(io.BytesIO(plain), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         about = arrays.pop("about").tobytes()
-    except (
-        zstandard.ZstdError,
-        zipfile.BadZipFile,
-        ValueError,
-        TypeError,
-        KeyError,
-        OSError,
-        EOFError,
-    ) as error:
+    except (zstandard.ZstdError, *DAMAGED) as error:
         problem = f"the file is damaged ({error})"
         raise InputError(problem, file=name, remedy=_RESTORE) from None
     return arrays, dict(JsonObject.of(parse_json(about, name), name, remedy=_RESTORE).values)
@@ -95,9 +88,8 @@ def empty(size: int, dtype: Any) -> NDArray[Any]:
         return np.empty(size, dtype)
     with tempfile.TemporaryFile(prefix="rote-") as file:
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(
-                file.fileno(), 0, needed
-            )  # a full disk is an error now, not a crash later
+            # A full disk is an error now, not a crash later.
+            os.posix_fallocate(file.fileno(), 0, needed)
         return np.memmap(file, dtype=dtype, mode="w+", shape=(size,)).view(np.ndarray)
 
 

@@ -51,7 +51,9 @@ class DiskCache:
         self._owner = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_OWNER).digest()
         self._file: sqlite3.Connection | None = None
         try:
-            self._file = _open(folder() / what, f"{_readable(name)}-{self._owner.hex()}")
+            # Of the name its end, which says most, as far as any file system can hold it.
+            readable = re.sub(r"[^A-Za-z0-9_.-]+", "-", name)[-_READABLE:].strip("-.")
+            self._file = _open(folder() / what, f"{readable}-{self._owner.hex()}")
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 
@@ -63,7 +65,6 @@ class DiskCache:
             self._file.close()
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values that are there."""
         entries: dict[bytes, bytes] = {}
         if self._file is None:
             return entries
@@ -93,11 +94,6 @@ class DiskCache:
         self._file = None
         where = folder() / self._what
         self._reporter.say(f"{self._what} are not stored on disk: {where} cannot be used ({error})")
-
-
-def _readable(name: str) -> str:
-    """The end of a name, which says most, as far as any file system can hold it."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)[-_READABLE:].strip("-.")
 
 
 def _open(where: Path, name: str) -> sqlite3.Connection:

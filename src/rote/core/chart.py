@@ -2,13 +2,6 @@
 
 Four shapes serve most figures (dots, lines, bars, matrix), some more the rest; `report/figures`
 draws them with one look. A measure declares its charts beside the code that makes their rows.
-
-    Chart(
-        "halves",
-        "Accuracy of the less and the more popular half",
-        table="groups", shape="bars", x="task", y="accuracy", colour="half", ends=("low", "high"),
-        share=True,
-    )
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ def log_softmax(logits: Logits) -> Floats:
     """Over the last axis, in double precision."""
     exact = logits.astype(np.float64)
     shifted = exact - exact.max(axis=-1, keepdims=True)
-    normal: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return normal
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
 def generator(prompt: Prompt) -> np.random.Generator:
@@ -62,10 +61,9 @@ def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
     As usual, temperature comes first, then the k likeliest, then the smallest set of the
     likeliest that holds `top_p` of what is left. Where all may be drawn nothing is sorted.
     """
-    if not decoding.top_k and decoding.top_p == 1:
-        chances = np.exp(log_softmax(logits.astype(np.float64) / decoding.temperature))
-        return np.arange(len(logits)), chances
     scaled = logits.astype(np.float64) / decoding.temperature
+    if not decoding.top_k and decoding.top_p == 1:
+        return np.arange(len(logits)), np.exp(log_softmax(scaled))
     if decoding.top_k:
         order = _likeliest(logits, decoding.top_k)[: decoding.top_k]
         chances = np.exp(log_softmax(scaled[order]))

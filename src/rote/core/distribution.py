@@ -13,7 +13,6 @@ NAME = "rote-text"
 
 @cache
 def version() -> str:
-    """The installed version of rote."""
     import importlib.metadata
 
     return importlib.metadata.version(NAME)

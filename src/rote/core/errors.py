@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -65,13 +66,8 @@ class InputError(RoteError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors travel from worker processes; the default would lose the keywords.
-        return (_input_error, (self.problem, self.file, self.line, self.field, self.remedy))
-
-
-def _input_error(
-    problem: str, file: str | None, line: int | None, field: str | None, remedy: str | None
-) -> InputError:
-    return InputError(problem, file=file, line=line, field=field, remedy=remedy)
+        place: dict[str, Any] = {"file": self.file, "line": self.line, "field": self.field}
+        return partial(InputError, self.problem, **place, remedy=self.remedy), ()
 
 
 class OptionError(RoteError):
@@ -89,8 +85,6 @@ def check_options_known(passed: Iterable[str], known: Iterable[str]) -> None:
 
 
 class UnknownName(RoteError):
-    """A name that is not known, with the nearest one that is."""
-
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         super().__init__(kind, name, self.known)

@@ -75,10 +75,8 @@ def reference_place(names: Iterable[str], reference: str | None) -> int | None:
     names = list(names)
     if reference is None or reference in names:
         return None
-    for name in names:
-        if reference in name.split(JOINT):
-            return name.split(JOINT).index(reference)
-    return None
+    fields = (name.split(JOINT) for name in names)
+    return next((parts.index(reference) for parts in fields if reference in parts), None)
 
 
 def sort_groups(groups: Mapping[str, T]) -> dict[str, T]:

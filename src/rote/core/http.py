@@ -199,15 +199,15 @@ class Client:
             except TimeoutError:
                 trouble, most = "timed out", self.patience.slow
             except (OSError, http.client.HTTPException, UnicodeError) as error:
-                trouble, most = (
-                    f"cannot be reached ({_failure_reason(error)})",
-                    self.patience.unreachable,
-                )
+                trouble = f"cannot be reached ({_failure_reason(error)})"
                 # Once it has answered, it may be back in a moment.
-                most = self.patience.busy if self.reached else most
+                most = self.patience.busy if self.reached else self.patience.unreachable
             else:
                 self.reached = True
-                content = self._read(answer)
+                try:
+                    content = parse_json(answer)
+                except InputError:
+                    content = None
                 status = _status(status, content)
                 if status == 200:
                     self._failing = None
@@ -267,13 +267,6 @@ class Client:
         connection.set_tunnel(self.host, self.port)
         return connection
 
-    def _read(self, answer: bytes) -> Any:
-        """What an answer holds; None where it is not JSON."""
-        try:
-            return parse_json(answer)
-        except InputError:
-            return None
-
     def _object(self, where: str, content: Any, answer: bytes) -> dict[str, Any]:
         if not isinstance(content, dict):
             what = "an empty body" if not answer.strip() else self._said(answer)
@@ -293,13 +286,10 @@ class Client:
             content = parse_json(text)
             error = content.get("error", content) if isinstance(content, dict) else content
             if isinstance(error, dict):
-                text = error["message"]
-            elif not isinstance(error, str):
-                text = json.dumps(error, ensure_ascii=False)
+                code = f" ({error['code']})" if error.get("code") else ""
+                text = f"{error['message']}{code}"
             else:
-                text = error
-            if isinstance(error, dict) and error.get("code"):
-                text = f"{text} ({error['code']})"
+                text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
         except (InputError, KeyError, TypeError):
             pass
         return self._shown(str(text)) or "nothing further"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rote.core.errors import InputError
 from rote.core.files import open_regular
@@ -27,6 +27,7 @@ DEEPEST = 200
 through a value needs some for each level."""
 TOO_DEEP = f"lists and objects are nested more than {DEEPEST} levels deep"
 _LARGEST_COUNT = 2**63 - 1
+Kind = TypeVar("Kind")
 _SHOWN = 80
 
 
@@ -204,8 +205,7 @@ class JsonObject:
         return self.values[name]
 
     def text(self, name: str) -> str:
-        text: str = self._checked(name, self.get(name), str, "a string")
-        return text
+        return self._checked(name, self.get(name), str, "a string")
 
     def count(self, name: str) -> int:
         """A whole number that a machine can count to."""
@@ -224,12 +224,10 @@ class JsonObject:
         return value
 
     def flag(self, name: str) -> bool:
-        flag: bool = self._checked(name, self.get(name), bool, "true or false")
-        return flag
+        return self._checked(name, self.get(name), bool, "true or false")
 
     def array(self, name: str) -> list[Any]:
-        array: list[Any] = self._checked(name, self.get(name), list, "a list")
-        return array
+        return self._checked(name, self.get(name), list, "a list")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of strings, each of them once."""
@@ -287,10 +285,10 @@ class JsonObject:
                 )
 
     def _inner(self, name: str, value: Any) -> JsonObject:
-        inner: dict[str, Any] = self._checked(name, value, dict, "an object")
+        inner = self._checked(name, value, dict, "an object")
         return JsonObject(inner, self.file, f"{self.place}{name}.", self.line, self.remedy)
 
-    def _checked(self, name: str, value: Any, kind: type, called: str) -> Any:
+    def _checked(self, name: str, value: Any, kind: type[Kind], called: str) -> Kind:
         if not isinstance(value, kind):
             raise self.error(name, f"is {kind_of(value)}, not {called}")
         return value

@@ -63,11 +63,9 @@ class Layer:
         return slice(int(self.text_ends[text - 1]) if text else 0, int(self.text_ends[text]))
 
     def items(self, text: int) -> list[str]:
-        """The items of one text as strings."""
         return [self.vocabulary[i] for i in self.ids[self.slice(text)]]
 
     def spans(self, text: int) -> list[tuple[int, int]]:
-        """The character spans of one text's items."""
         place = self.slice(text)
         return list(zip(self.starts[place].tolist(), self.ends[place].tolist()))
 

@@ -86,8 +86,11 @@ def os_error_messages(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        ours = error.errno in (*_FULL, *_FORBIDDEN) or error.filename is not None
-        if error.errno is None or not ours or _is_elsewhere(error.filename, path):
+        name = error.filename
+        ours = error.errno in (*_FULL, *_FORBIDDEN) or name is not None
+        # Not a file of the input, say. Some errors name one in full where the folder was not.
+        inner = not isinstance(name, str) or Path(name).absolute().is_relative_to(path.absolute())
+        if error.errno is None or not ours or not inner:
             raise
         problem = f"writing failed: {os.strerror(error.errno)} ({error.filename or path})"
         remedy = "Put that right"
@@ -101,12 +104,6 @@ def os_error_messages(path: Path, what: str) -> Iterator[None]:
             file=str(path),
             remedy=f"{remedy}, then run the same command again: finished work is saved",
         ) from error
-
-
-def _is_elsewhere(file: object, path: Path) -> bool:
-    """Whether an error names a file that is not in the folder, such as one of the input."""
-    # Some errors name the file in full where the folder was named from the working folder.
-    return isinstance(file, str) and not Path(file).absolute().is_relative_to(path.absolute())
 
 
 def _free(path: Path) -> str:

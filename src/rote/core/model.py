@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import option
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,21 +67,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How the next token is chosen."""
-
-    max_tokens: int = option(128, "Tokens to generate at most")
-    temperature: float = option(0.0, "Sampling temperature; 0: greedy decoding")
-    top_p: float = option(
-        1.0, "Nucleus sampling: draw from the likeliest tokens with this probability mass"
-    )
-    top_k: int = option(0, "Top-k sampling: draw from this many likeliest tokens; 0: all")
-    constraint: float = option(
-        0.0,
-        "Constraining factor c (GOT): with probability 1/c the likeliest token, otherwise a "
-        "sampled one; 0: none",
-    )
-    stop: tuple[str, ...] = option((), "End before one of these strings")
-    beams: int = option(1, "Beam search with this many beams (encoder-decoders)")
+    max_tokens: int = 128
+    temperature: float = 0.0
+    """0: the likeliest token (greedy)."""
+    top_p: float = 1.0
+    top_k: int = 0
+    constraint: float = 0.0
+    """With probability 1/c the likeliest token, otherwise a sampled one (GOT); 0: none."""
+    stop: tuple[str, ...] = ()
+    beams: int = 1
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:

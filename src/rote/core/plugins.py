@@ -24,6 +24,8 @@ _KINDS = {
     "cli.commands": "command",
     "corpus": "format",
     "corpus.items": "benchmark",
+    "curate.synonyms.lexicons": "lexicon",
+    "curate.synonyms.senses": "way to choose a sense",
     "search.backends": "backend",
     "models.backends": "model backend",
 }

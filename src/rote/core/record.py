@@ -5,8 +5,6 @@ driver resamples. `Study`, below, is the record of anything else: questions abou
 models, about saved results. From the record alone follow the command with its flags, the function
 `rote.NAME(...)`, the form in the app, the part of the report, the reference page, and the contract
 tests; nothing about it is listed anywhere else.
-
-    STUDY = Study(name="popularity", title="Popularity", options=Options, takes="items", run=run, …)
 """
 
 from __future__ import annotations
@@ -229,7 +227,6 @@ class Findings:
     level: float | None = None
     """Where the option leaves it open."""
     reference: str | None = None
-    comparisons: Sequence[Row] = ()
     notes: Sequence[str] = ()
     records: Sequence[Row] = ()
     """The data set that was made, for those that make one."""

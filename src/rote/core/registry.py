@@ -57,7 +57,6 @@ def functions() -> dict[str, tuple[str, str]]:
 
 
 def find(name: str) -> Metric | Study:
-    """The record of this name."""
     module = module_of(name)
     record: Metric | Study = getattr(module, "METRIC", None) or module.STUDY
     return record

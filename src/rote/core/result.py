@@ -11,7 +11,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
@@ -130,9 +130,7 @@ class Result:
             "signature": str(self.signature),
             "by": list(self.by),
             "reference": self.reference,
-            "interval": None
-            if self.interval is None
-            else {"level": self.interval.level, "method": self.interval.method},
+            "interval": None if self.interval is None else asdict(self.interval),
             "sources": {
                 name: {
                     "texts": source.texts,
@@ -161,8 +159,8 @@ class Result:
             measure=data["measure"],
             signature=Signature.parse(data["signature"]),
             by=tuple(data["by"]),
-            reference=data["reference"],
-            interval=None if data["interval"] is None else Interval(**data["interval"]),
+            reference=data.get("reference"),
+            interval=Interval(**interval) if (interval := data.get("interval")) else None,
             by_source={
                 name: SourceResult(
                     texts=source["texts"],
@@ -172,14 +170,14 @@ class Result:
                         k: (_number(low), _number(high))
                         for k, (low, high) in source["intervals"].items()
                     },
-                    notes=tuple(source["notes"]),
+                    notes=tuple(source.get("notes") or ()),
                     clusters=source.get("clusters"),
                 )
                 for name, source in data["sources"].items()
             },
             comparisons=tuple(data["comparisons"]),
             tables={name: tuple(rows) for name, rows in data["tables"].items()},
-            notes=tuple(data["notes"]),
+            notes=tuple(data.get("notes") or ()),
         )
 
     @classmethod
@@ -423,13 +421,7 @@ def _result(document: JsonObject, tables: bool) -> Result:
         rows.objects(name)
     if not sources.values and not (tables and any(rows.values.values())):
         raise document.error("sources", "is empty: this result has no sources")
-    fields = {"reference": None, "notes": [], "interval": None, **document.values}
-    fields["sources"] = {
-        name: {**source, "notes": source.get("notes") or []}
-        for name, source in sources.values.items()
-    }
-    fields["notes"] = fields["notes"] or []
-    return Result.from_dict(fields)
+    return Result.from_dict(document.values)
 
 
 def _refuse(file: str, problem: str, remedy: str = _REMEDY) -> NoReturn:

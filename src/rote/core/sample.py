@@ -102,13 +102,8 @@ class Sample:
         """The chosen texts, in the given order, as a sample of their own."""
         return Sample(
             words=self.words[chosen],
-            layers={
-                need: _take(layer, _whole(layer.text_ends, chosen))
-                for need, layer in self.layers.items()
-            },
-            raws={
-                field: _take_raw(raw, _whole(raw.ends, chosen)) for field, raw in self.raws.items()
-            },
+            layers={need: some_texts(layer, chosen) for need, layer in self.layers.items()},
+            raws={n: _take_raw(raw, _whole(raw.ends, chosen)) for n, raw in self.raws.items()},
         )
 
     def windows(self, cut: Cut) -> Sample:

@@ -2,16 +2,7 @@
 
 A measure declares its tables beside the code that makes their rows; `report/tables` draws them, one
 renderer each for the terminal, CSV, LaTeX, Markdown, HTML and data frames. Nobody else lays out a
-table.
-
-    Table(
-        "halves",
-        "Accuracy of the halves with low and high scores",
-        (Column("group"), Column("half"), Column("items", kind="count"),
-         Column("accuracy", kind="share", ends=("low", "high"))),
-    )
-
-What a layout does not name is for programs: JSON and CSV hold it.
+table. What a layout does not name is for programs: JSON and CSV hold it.
 """
 
 from __future__ import annotations
@@ -80,14 +71,15 @@ class Column:
 
 _COLUMN = re.compile(
     r"(?P<field>\w+)(?P<optional>\??)(=(?P<title>[^:~]+))?"
-    r"(:(?P<kind>\w+)(\.(?P<decimals>\d))?)?(~(?P<ends>low|value)?)?"
+    r"(:(?P<kind>\w+)(\.(?P<decimals>\d))?)?(?P<signed>\+?)(~(?P<ends>low|value)?)?"
 )
 
 
 def make_columns(fields: str) -> tuple[Column, ...]:
     """Columns written as `field=heading:kind`, with `_` for blanks; `field?` is optional. `.2`
-    behind the kind are decimals. A `~` at the end says that there is an interval, in the fields
-    that `ends` names; `~low` in `low` and `high`, `~value` in those that `value_ends` names.
+    behind the kind are decimals, `+` writes the sign of numbers above 0. A `~` at the end says that
+    there is an interval, in the fields that `ends` names; `~low` in `low` and `high`, `~value` in
+    those that `value_ends` names.
 
     >>> [(c.heading, c.kind) for c in make_columns("group items:count p_drawn?=p_(drawn):p")]
     [('group', 'name'), ('items', 'count'), ('p (drawn)', 'p')]
@@ -104,8 +96,8 @@ def make_columns(fields: str) -> tuple[Column, ...]:
         decimals = int(match["decimals"]) if match["decimals"] else None
         known = {None: ends(field), "low": ("low", "high"), "value": value_ends(field)}
         reach = known[match["ends"]] if "~" in entry else None
-        optional = bool(match["optional"])
-        columns.append(Column(field, title, kind, decimals, ends=reach, optional=optional))
+        signed, optional = bool(match["signed"]), bool(match["optional"])
+        columns.append(Column(field, title, kind, decimals, signed, reach, optional=optional))
     return tuple(columns)
 
 

@@ -22,7 +22,7 @@ from rote.corpus._open import (
 from rote.corpus._paths import is_address, place_of, short_names
 from rote.corpus._select import SKIP, conditions, values_held, where_option
 from rote.corpus._shard import Batch, Origin, Part, ReadOptions, Shard, hash_id, hash_of
-from rote.corpus._streams import COMPRESSIONS, raw_pieces
+from rote.corpus._streams import COMPRESSIONS, changed_file_error, raw_pieces
 
 __all__ = [
     "COMPRESSIONS",
@@ -40,6 +40,7 @@ __all__ = [
     "SeenIds",
     "Shard",
     "are_names",
+    "changed_file_error",
     "conditions",
     "digest",
     "group_shards",

@@ -48,10 +48,8 @@ class SeenIds:
         for number, identity in enumerate(ids):
             first.setdefault(identity, number)
         data = {identity: identity.encode("utf-8", "surrogatepass") for identity in first}
-        own_hashes = (
-            [hashed[number] for number in first.values()] if hashed else map(hash_of, first)
-        )
-        hashes = np.array(list(own_hashes), np.uint64)
+        numbers = [hashed[n] for n in first.values()] if hashed else list(map(hash_of, first))
+        hashes = np.array(numbers, np.uint64)
         before = self._look_up(data, hashes)
         new = np.array([identity not in before for identity in first], bool)
         firsts = np.array([marks[number] for number in first.values()], np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -59,13 +59,10 @@ class ReadOptions:
         if isinstance(changes, ReadOptions):
             return changes
         files = replace(self, prompt_field=None, strip_prompt=False, where=(), join=())
-        pairs: list[tuple[str, Any]] = (
-            list(changes.items())
-            if isinstance(changes, Mapping)
-            else [
-                _change(change) for change in ([changes] if isinstance(changes, str) else changes)
-            ]
-        )
+        if isinstance(changes, Mapping):
+            pairs: Iterable[tuple[str, Any]] = changes.items()
+        else:
+            pairs = map(_change, [changes] if isinstance(changes, str) else changes)
         settings: dict[str, Any] = {}
         for name, value in pairs:
             item = _FIELDS.get(name.replace("-", "_"))
@@ -192,21 +189,17 @@ def find_fields(
 
 
 def _remark(text: str, id_field: str | None, prompt: str | None, options: ReadOptions) -> str:
-    parts, flags = [], []
+    guessed = {}
     if options.text_field is None:
-        parts.append(f"texts are in '{text}'")
-        flags.append("--text-field")
+        guessed["--text-field"] = f"texts are in '{text}'"
     if options.id_field is None:
-        parts.append(f"ids in '{id_field}'" if id_field else "ids are FILE:LINE")
-        flags.append("--id-field")
+        guessed["--id-field"] = f"ids in '{id_field}'" if id_field else "ids are FILE:LINE"
     if options.prompt_field is None and prompt is not None:
-        parts.append(f"prompts in '{prompt}'")
-        flags.append("--prompt-field")
-    if not parts:
+        guessed["--prompt-field"] = f"prompts in '{prompt}'"
+    if not guessed:
         return ""
-    others = "others" if len(flags) > 1 else "another"
-    verb = "choose" if len(flags) > 1 else "chooses"
-    return f"{', '.join(parts)} (guessed; {' and '.join(flags)} {verb} {others})"
+    choose = "choose others" if len(guessed) > 1 else "chooses another"
+    return f"{', '.join(guessed.values())} (guessed; {' and '.join(guessed)} {choose})"
 
 
 def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:

@@ -232,16 +232,13 @@ def decode(raw: bytes, encoding: str, number: int, origin: Origin) -> str:
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
+        wide = raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw
+        likely = "utf-16" if wide else "latin-1"
         raise origin.error(
             f"not valid {encoding}: byte 0x{raw[error.start]:02x} at offset {error.start}",
             number,
-            remedy=f"Name the right encoding with --encoding, e.g. {_likely(raw)}; {SKIP}",
+            remedy=f"Name the right encoding with --encoding, e.g. {likely}; {SKIP}",
         ) from None
-
-
-def _likely(raw: bytes) -> str:
-    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw
-    return "utf-16" if wide else "latin-1"
 
 
 def empty(origin: Origin) -> InputError:

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -41,6 +42,7 @@ from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard,
 from rote.corpus._streams import (
     COMPRESSIONS,
     STDIN,
+    changed_file_error,
     check_encoding,
     raw_pieces,
     sniff,
@@ -249,12 +251,8 @@ def joined(options: ReadOptions) -> JoinedRecords:
     plain = ReadOptions(
         text_field=field, input_format=options.input_format, encoding=options.encoding
     )
-    return _joined(
-        files,
-        field,
-        plain,
-        tuple(os.stat(file).st_mtime_ns if os.path.exists(file) else 0 for file in files),
-    )
+    changed = tuple(os.stat(file).st_mtime_ns if os.path.exists(file) else 0 for file in files)
+    return _joined(files, field, plain, changed)
 
 
 @lru_cache(maxsize=4)
@@ -404,7 +402,10 @@ class _Opening:
             raise InputError("no input: the dict is empty", remedy="Give source -> texts")
         files = [item for item, _ in self.items if isinstance(item, InputFile)]
         names = iter(short_names([f.stem for f in files], [f.path for f in files]))
-        parts = list(self._parts(names))
+        parts: list[Part] = []
+        for label, group in groupby(self._parts(names), self._document_label):
+            some = list(group)
+            parts += some if label is None else [_merge_parts(some)]
         # What files were called; texts in memory have no names.
         paths = [inputs] if isinstance(inputs, (str, Path)) else inputs
         is_named = isinstance(paths, (list, tuple)) and are_names(paths)
@@ -418,7 +419,6 @@ class _Opening:
         )
 
     def _parts(self, names: Iterator[str]) -> Iterator[Part]:
-        parts: list[Part] = []
         for item, source in self.items:
             part = item
             if isinstance(part, InputFile):
@@ -426,18 +426,12 @@ class _Opening:
             if source is not None:
                 origin = replace(part.origin, label=source, source=source)
                 part = replace(part, origin=origin)
-            if part.reader == "text" and (part.plain or self.options.plain) == "file":
-                if parts and parts[-1].origin.label != part.origin.label:
-                    yield _merge_parts(parts)
-                    parts = []
-                parts.append(part)
-                continue
-            if parts:
-                yield _merge_parts(parts)
-                parts = []
             yield part
-        if parts:
-            yield _merge_parts(parts)
+
+    def _document_label(self, part: Part) -> str | None:
+        """The label of a text file that is one document; None for anything else."""
+        is_whole = part.reader == "text" and (part.plain or self.options.plain) == "file"
+        return part.origin.label if is_whole else None
 
 
 def _part(file: InputFile, name: str, options: ReadOptions) -> Part:
@@ -567,11 +561,7 @@ class _Task:
         for number, shard in enumerate(shards, self.first):
             yield replace(shard, number=number)
         if isinstance(what, File) and number + 1 != self.first + self.count:
-            raise InputError(
-                "the file has changed since it was first read",
-                file=what.part.origin.file,
-                remedy="Run the command again when nothing writes to the file",
-            )
+            raise changed_file_error(what.part.origin.file)
 
 
 def _work_on_each(work: Callable[[Any], Any], task: _Task) -> list[Any]:
@@ -620,14 +610,9 @@ def _tasks(corpus: Corpus, engine: Engine) -> Iterator[_Task]:
 
 def _together(shards: list[Shard]) -> Iterator[tuple[Shard, ...]]:
     """The shards one by one, but neighbours that are read at once as one."""
-    waiting: list[Shard] = []
-    for shard in shards:
-        if waiting and (shard.together is None or shard.together != waiting[-1].together):
-            yield tuple(waiting)
-            waiting = []
-        waiting.append(shard)
-    if waiting:
-        yield tuple(waiting)
+    for number, group in groupby(shards, attrgetter("together")):
+        some = tuple(group)
+        yield from zip(some) if number is None else (some,)
 
 
 def _cut(file: File) -> list[Shard] | int:

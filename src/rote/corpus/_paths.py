@@ -149,16 +149,11 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[InputFile],
         for name in names
         if (file := _input_file(Path(name), options, in_folder=not single, size=sizes[name]))
     ]
+    if not addresses and single:
+        raise _unknown(Path(address))
     if not addresses:
-        raise (
-            _unknown(Path(address))
-            if single
-            else InputError(
-                "nothing here can be read",
-                file=address,
-                remedy="Check the address, or use --input-format",
-            )
-        )
+        remedy = "Check the address, or use --input-format"
+        raise InputError("nothing here can be read", file=address, remedy=remedy)
     return addresses, _left_out(address, len(names) - len(addresses))
 
 
@@ -251,11 +246,8 @@ def _missing(path: Path) -> InputError:
         )
     near = difflib.get_close_matches(path.name, names, n=3)
     near = [name for name in near if os.path.exists(folder / name)][:2]
-    remedy = (
-        f"Did you mean {' or '.join(str(folder / name) for name in near)}?"
-        if near
-        else "Check the path"
-    )
+    meant = " or ".join(str(folder / name) for name in near)
+    remedy = f"Did you mean {meant}?" if near else "Check the path"
     return InputError("no such file", file=str(path), remedy=remedy)
 
 

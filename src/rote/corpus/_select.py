@@ -29,7 +29,6 @@ _CONDITION = re.compile(r"\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTA
 
 
 def where_option(says: str = "take only records with") -> Any:
-    """Which records are taken."""
     return option(
         (),
         f"{says} FIELD=VALUE (or !=, <, <=, >, >=; a,b or a|b is any of several values); "
@@ -91,14 +90,11 @@ def none_fulfils(
     """What is said where no record is left: which values the fields have that were asked for."""
     wanted = tuple(where)
     some = list(islice(records, _LOOKED_AT))
-    described = [
-        values_held(
-            condition.field,
-            (record[condition.field] for record in some if condition.field in record),
-        )
-        or f"no record has '{condition.field}', only {', '.join(map(str, some[0] if some else ()))}"
-        for condition in conditions(wanted)
-    ]
+    names = ", ".join(map(str, some[0] if some else ()))
+    described = []
+    for field in (condition.field for condition in conditions(wanted)):
+        values = values_held(field, (record[field] for record in some if field in record))
+        described.append(values or f"no record has '{field}', only {names}")
     return InputError(
         f"no record matches {' and '.join(wanted)}: {'; '.join(dict.fromkeys(described))}",
         file=file,

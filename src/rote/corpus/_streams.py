@@ -67,16 +67,20 @@ def read_span(where: Path | str, start: int, end: int, file: str) -> bytes:
     except OSError as error:
         raise unreadable(file, error) from error
     if len(data) < end - start:
-        raise InputError(
-            "the file has changed since it was first read",
-            file=file,
-            remedy="Run the command again when nothing writes to the file",
-        )
+        raise changed_file_error(file)
     return data
 
 
+def changed_file_error(file: str) -> InputError:
+    """What was read first is not what is there."""
+    return InputError(
+        "the file has changed since it was first read",
+        file=file,
+        remedy="Run the command again when nothing writes to the file",
+    )
+
+
 def raw_pieces(path: Path | str, compression: str, file: str) -> Pieces:
-    """The decompressed bytes of a file."""
     try:
         with open_bytes(path) as raw:
             if compression:
@@ -95,30 +99,6 @@ def unreadable(file: str, error: OSError) -> InputError:
         file=file,
         remedy="Check the path and its permissions",
     )
-
-
-class _Gzip:
-    """One gzip member, given out in pieces of bounded size."""
-
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(31)
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        while data and not self._inflate.eof:
-            yield self._inflate.decompress(data, _PIECE)
-            data = self._inflate.unconsumed_tail
-
-    def flush(self) -> bytes:
-        return self._inflate.flush()
-
-    @property
-    def eof(self) -> bool:
-        return self._inflate.eof
-
-    @property
-    def unused(self) -> bytes:
-        # Tapes and some tools fill up the last block with zeros.
-        return self._inflate.unused_data.lstrip(b"\0")
 
 
 class _Stream:
@@ -147,9 +127,25 @@ class _Stream:
 
     @property
     def unused(self) -> bytes:
-        # Streams of xz are filled up with zeros to a multiple of four bytes.
+        # Streams of xz are filled up with zeros to a multiple of four bytes; of gzip, by tapes and
+        # some tools, the last block.
         unused = bytes(self._object.unused_data)
         return unused.lstrip(b"\0") if self._can_stop else unused
+
+
+class _Gzip(_Stream):
+    """One gzip member: what it does not take in of some bytes at once is given to it again."""
+
+    def __init__(self) -> None:
+        super().__init__(zlib.decompressobj(31), ())
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        while data and not self.eof:
+            yield self._object.decompress(data, _PIECE)
+            data = self._object.unconsumed_tail
+
+    def flush(self) -> bytes:
+        return bytes(self._object.flush())
 
 
 def _stream_maker(compression: str) -> Callable[[], Any]:
@@ -190,8 +186,7 @@ def _members(
             if fresh:
                 member = new()
     if not fresh:
-        rest = member.flush()
-        if rest:
+        if rest := member.flush():
             yield rest, raw.tell()
         if not member.eof:
             raise InputError(

@@ -31,7 +31,7 @@ from rote.corpus._shard import (
     failed,
 )
 from rote.corpus._streams import unreadable
-from rote.corpus.parquet import Unreadable, reading, text_bytes
+from rote.corpus.parquet import CELL, Unreadable, reading, text_bytes
 
 _CONTINUES = b"\xff\xff\xff\xff"
 _FILE_MAGIC = b"ARROW1"
@@ -139,16 +139,16 @@ class _FlatTable:
         place = self._place(slot)
         return _FlatTable(self._data, place + struct.unpack_from("<I", self._data, place)[0])
 
-    def vector(self, slot: int, layout: str) -> Iterator[tuple[int, ...]]:
-        """The structures of a list."""
+    def pairs(self, slot: int) -> Iterator[tuple[int, ...]]:
+        """A list of structures of two numbers."""
         if not (place := self._place(slot)):
             return
         start = place + struct.unpack_from("<I", self._data, place)[0]
         (count,) = struct.unpack_from("<I", self._data, start)
-        size = struct.calcsize(layout)
-        if start + 4 + count * size > len(self._data):
+        end = start + 4 + count * struct.calcsize("<qq")
+        if end > len(self._data):
             raise _Damaged("it is cut short")
-        yield from struct.iter_unpack(layout, self._data[start + 4 : start + 4 + count * size])
+        yield from struct.iter_unpack("<qq", self._data[start + 4 : end])
 
     def has(self, slot: int) -> bool:
         return self._place(slot) > 0
@@ -158,10 +158,6 @@ class _FlatTable:
             return 0
         offset = int(struct.unpack_from("<H", self._data, self._slots + 4 + 2 * slot)[0])
         return self._at + offset if offset else 0
-
-
-_CELL = 8
-"""Bytes that any value takes."""
 
 
 def unpacked(part: Part, most: int) -> int:
@@ -205,14 +201,14 @@ def _body_size(raw: BinaryIO, start: int, end: int) -> int:
     if kind not in (_DICTIONARY, _BATCH):
         return 0
     batch = table.table(2) if kind == _BATCH else table.table(2).table(1)
-    total = sum(_CELL * max(0, length) for length, _ in batch.vector(1, "<qq"))
-    for at, length in batch.vector(2, "<qq"):
-        if batch.has(3) and length >= _CELL:
+    total = sum(CELL * max(0, length) for length, _ in batch.pairs(1))
+    for at, length in batch.pairs(2):
+        if batch.has(3) and length >= CELL:
             if not 0 <= at < end - start:
                 raise _Damaged("it is cut short")
             # A compressed buffer begins with its length; -1 is one that is not.
             raw.seek(start + 8 + size + at)
-            (declared_size,) = struct.unpack("<q", raw.read(_CELL))
+            (declared_size,) = struct.unpack("<q", raw.read(CELL))
             length = max(length, declared_size)
         total += max(0, length)
     return total

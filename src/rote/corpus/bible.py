@@ -17,7 +17,6 @@ _LAST_OLD = 39  # Malachi is the 39th of 66 books
 
 
 def named(rest: str) -> Part:
-    """The part for `bible:REST`."""
     if rest not in VERSIONS:
         raise UnknownName("Bible translation", rest, VERSIONS)
     size = len(_load(rest).scripture_content)

@@ -189,17 +189,15 @@ def _rows(path: Path | str, start: int, length: int, origin: Origin) -> Iterator
         else:
             frame = _read_groups(path, start, length)
     except Unreadable as error:
-        yield (
-            start + 1,
-            _unusable(origin, error, f" between rows {start + 1:,} and {start + length:,}"),
-        )
+        where = f" between rows {start + 1:,} and {start + length:,}"
+        yield start + 1, _unusable(origin, error, where)
         return
     yield from enumerate(frame.iter_rows(named=True), start + 1)
 
 
 # How much comes out, for whoever reads files of strangers
 
-_CELL = 8
+CELL = 8
 """Bytes that any value takes."""
 _MOST_SLICES = 1_000
 
@@ -210,7 +208,7 @@ def unpacked(part: Part, most: int) -> int:
     size, longest = 0, 0
     try:
         for page in read_pages(part.where):
-            size += page.size + page.values * (_CELL + page.width)
+            size += page.size + page.values * (CELL + page.width)
             # Of such a page each value may be as long as all that is written of them.
             if page.repeats and page.nested:
                 size += page.values * page.size

@@ -38,11 +38,9 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
 def _files(files: Sequence[Part], first: int, encoding: str) -> Iterator[Numbered]:
     for number, file in enumerate(files, first):
         try:
-            text = _whole(file, encoding)
+            yield number, Document(file.origin.name, _whole(file, encoding), {})
         except InputError as error:
             yield number, error
-        else:
-            yield number, Document(file.origin.name, text, {})
 
 
 def _whole(file: Part, encoding: str) -> str:

@@ -22,14 +22,13 @@ from hashlib import blake2b
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import sentences, words
 from rote.annotate.folded_words import FoldedWords, fold_joined_words
-from rote.core.arrays import LIMIT, GrowableArray
+from rote.core.arrays import DAMAGED, LIMIT, GrowableArray
 from rote.core.document import Annotation, Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.files import new_file, open_regular, write_atomically
@@ -46,6 +45,7 @@ from rote.corpus import (
     Part,
     Problems,
     Shard,
+    changed_file_error,
     digest,
     map_shards,
 )
@@ -77,15 +77,6 @@ def record_line(record: Document | Mapping[str, Any]) -> bytes:
     if isinstance(record, Document):
         record = {"id": record.id, "text": record.text, **other_fields(record)}
     return json_line(record)
-
-
-def changed_file_error(file: str) -> InputError:
-    """What was read first is not what is there."""
-    return InputError(
-        "the file has changed since it was first read",
-        file=file,
-        remedy="Run the command again when nothing writes to the file",
-    )
 
 
 def other_fields(document: Document) -> dict[str, Any]:
@@ -441,7 +432,6 @@ def _select_texts(words: FoldedWords, chosen: NDArray[np.bool_]) -> FoldedWords:
 
 
 _DIGEST = 16
-_DAMAGED = (InputError, BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError)
 
 
 def part_identity(part: Part) -> list[Any]:
@@ -455,8 +445,6 @@ def part_identity(part: Part) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class StoredShard:
-    """Where the piece of a shard is."""
-
     path: str
     part: int
 
@@ -465,11 +453,10 @@ class StoredShard:
             with open_regular(self.path) as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             return self._piece(arrays, parse_json(arrays.pop("header").tobytes()))
-        except _DAMAGED as error:
+        except (InputError, *DAMAGED) as error:
             problem = f"the saved state of an interrupted run is damaged ({error})"
-            raise InputError(
-                problem, file=self.path, remedy="Remove the file, and run the command again"
-            ) from None
+            remedy = "Remove the file, and run the command again"
+            raise InputError(problem, file=self.path, remedy=remedy) from None
 
     def _piece(self, arrays: dict[str, Any], header: dict[str, Any]) -> TokenizedShard:
         problems = [InputError(problem, **place) for problem, place in header["problems"]]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
@@ -26,8 +27,8 @@ from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.progress import Reporter
-from rote.corpus import Corpus, Part, Shard, map_shards
-from rote.curate.corpus_reader import changed_file_error, part_identity, record_line
+from rote.corpus import Corpus, Part, Shard, changed_file_error, map_shards
+from rote.curate.corpus_reader import part_identity, record_line
 from rote.run import Engine
 
 WordSpan = tuple[int, int]
@@ -55,22 +56,8 @@ class ShardEdits:
     stages: Sequence[EditStage]
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Words of a document: whose, where its text has them, and the beginning of the text."""
-
-    id: str
-    file: str
-    line: int
-    start: int
-    end: int
-    text: str
-    before: str
-    after: str
-
-
-Excerpts = dict[tuple[int, int, WordSpan], Excerpt]
-"""By stage, line and words."""
+Excerpts = dict[tuple[int, int, WordSpan], dict[str, Any]]
+"""By stage, line and words: whose they are, where its text has them, and what stands around."""
 _SHOWN, _AROUND = 300, 100
 
 
@@ -117,10 +104,15 @@ class WordCutter:
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
-                passage, around = _shorten(text[begin:end]), text_around(text, begin, end)
-                excerpts[place, number, (first, last)] = Excerpt(
-                    identity, shard.origin.file, number, begin, end, passage, **around
-                )
+                excerpts[place, number, (first, last)] = {
+                    "id": identity,
+                    "file": shard.origin.file,
+                    "line": number,
+                    "start": begin,
+                    "end": end,
+                    "text": _shorten(text[begin:end]),
+                    **text_around(text, begin, end),
+                }
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):
@@ -185,17 +177,14 @@ def _write_array(file: IO[bytes], pieces: Iterator[bytes], _: str) -> None:
 
 
 def _write_table(file: IO[bytes], pieces: Iterator[Sequence[Any]], ending: str) -> None:
-    text = io.TextIOWrapper(file, "utf-8", newline="")
+    text, separator = io.TextIOWrapper(file, "utf-8", newline=""), _SEPARATORS.get(ending, ",")
     writer = None
-    for records in pieces:
-        for record in records:
-            if writer is None:
-                separator = _SEPARATORS.get(ending, ",")
-                writer = csv.DictWriter(
-                    text, list(record), delimiter=separator, lineterminator="\n"
-                )
-                writer.writeheader()
-            writer.writerow(record)
+    for record in chain.from_iterable(pieces):
+        if writer is None:
+            style: dict[str, Any] = {"delimiter": separator, "lineterminator": "\n"}
+            writer = csv.DictWriter(text, list(record), **style)
+            writer.writeheader()
+        writer.writerow(record)
     text.flush()
     text.detach()
 
@@ -225,10 +214,9 @@ def _record_texts(records: Sequence[Any]) -> list[str]:
 
 def _write_texts(between: bytes, file: IO[bytes], pieces: Iterator[list[str]], _: str) -> None:
     before = b""
-    for piece in pieces:
-        for text in piece:
-            file.write(before + text.encode())
-            before = between
+    for text in chain.from_iterable(pieces):
+        file.write(before + text.encode())
+        before = between
     file.write(b"\n")
 
 

@@ -309,7 +309,6 @@ class ShardMatcher:
 
 
 def cut_sentences(text: str, matches: Sequence[ItemMatch]) -> str:
-    """The text without the sentences that hold a match."""
     layer = sentences.split([text], words.get(TOKENIZER)([text]))
     starts, ends = layer.starts.tolist(), layer.ends.tolist()
     assert layer.sentence_ends is not None
@@ -369,8 +368,12 @@ def decontaminate(
     weights = matcher.matcher.weights.tobytes() + matcher.matcher.skipped.tobytes()
     with output.resume(weights) as (partial, finished):
         if policy == "report":
-            reports = list(_match_shards(work, corpus, works, reporter))
             files: list[corpus_writer.WrittenFile] = []
+            reports = []
+            with reporter.stage("looking", corpus.size, unit="B") as advance:
+                for _, report in map_shards(work, corpus, works, doing="looking at texts"):
+                    advance(report["size"])
+                    reports.append(report)
         else:
             files = corpus_writer.write_corpus(
                 corpus,
@@ -412,15 +415,6 @@ def _sample_texts(shard: Shard) -> list[str]:
     """What is wrong with a record is for the reading to say."""
     lenient = replace(shard, options=replace(shard.options, on_error="skip"))
     return [document.text for document in lenient.read().documents]
-
-
-def _match_shards(
-    work: ShardMatcher, corpus: Corpus, engine: run.Engine, reporter: Reporter
-) -> Iterator[dict[str, Any]]:
-    with reporter.stage("looking", corpus.size, unit="B") as advance:
-        for _, report in map_shards(work, corpus, engine, doing="looking at texts"):
-            advance(report["size"])
-            yield report
 
 
 def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:

@@ -27,6 +27,7 @@ from rote.core.kernels import njit
 from rote.core.layer import starts_of
 from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned_option
 from rote.core.progress import several as number_of
+from rote.core.result import Row
 from rote.curate.repeated_runs import ONCE, ArrayRoom, number_runs, position_dtype
 from rote.index.grams import END
 
@@ -118,16 +119,6 @@ class DedupOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedPassage:
-    """Words that occur again and again: how often, in how many documents."""
-
-    text: str
-    words: int
-    times: int
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
 class OtherFacts:
     """Documents that say nearly the same, and state different facts: both stay."""
 
@@ -212,7 +203,8 @@ class Repetitions:
     other_facts: Sequence[OtherFacts]
     cuts: np.recarray[Any, Any]
     """Of the type CUTS, by document and place."""
-    passages: Sequence[RepeatedPassage]
+    passages: Sequence[Row]
+    """Words that occur again and again: how often, in how many documents."""
     sets: Sequence[str]
     shared: Ints
     """shared[s, t]: words of set s that set t holds in another document."""
@@ -282,7 +274,7 @@ def find_repetitions(
     if options.meaning and texts.read is not None:
         other_facts = _find_paraphrases(texts, order, options.chance, alike, similar, p)
     cuts = np.empty(0, CUTS)
-    passages: list[RepeatedPassage] = []
+    passages: list[Row] = []
     names, sets = _source_sets(texts)
     shared = np.zeros((len(names), len(names)), np.int64)
     if options.length:
@@ -448,7 +440,7 @@ def _top_passages(
     length: int,
     vocabulary: Sequence[str],
     room: ArrayRoom,
-) -> list[RepeatedPassage]:
+) -> list[Row]:
     """The passages that occur most often, each as long as it does."""
     times, first = room.array(kinds, np.int64), room.array(kinds, np.int64)
     _count_runs(numbers, times, first)
@@ -470,10 +462,11 @@ def _top_passages(
     wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(spans), np.int64)
     wanted[[number for number, _, _ in spans]] = np.arange(len(spans))
     _count_documents(stream.starts, stream.ends, numbers, wanted, counts)
-    passages = []
+    passages: list[Row] = []
     for (number, start, end), documents in zip(spans, counts.tolist()):
         text = " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist())
-        passages.append(RepeatedPassage(text, end - start, int(times[number]), documents))
+        passage = {"text": text, "words": end - start, "times": int(times[number])}
+        passages.append({**passage, "documents": documents})
     return passages
 
 

@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from rote.core.json_reader import parse_json
 from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems, Shard, map_shards
+from rote.corpus import Corpus, Problems, Shard, changed_file_error, map_shards
 from rote.curate import corpus_reader, corpus_writer
 from rote.curate.dedup import (
     DedupOptions,
@@ -140,28 +140,25 @@ class DedupPlan:
             alike = np.flatnonzero(repetitions.alike >= 0)
             documents = np.concatenate((alike, repetitions.cuts.document))
             for place in np.argsort(documents, kind="stable").tolist():
-                document = int(documents[place])
-                is_document = place < len(alike)
-                cut = None if is_document else repetitions.cuts[place - len(alike)]
-                start, end = (
-                    (0, int(lengths[document])) if cut is None else map(int, cut.item()[1:3])
-                )
+                document, more = int(documents[place]), {}
+                if is_document := place < len(alike):
+                    more["similarity"] = float(repetitions.similar[document])
+                    if not np.isnan(repetitions.p[document]):
+                        more["p"] = float(repetitions.p[document])
+                    copy = int(repetitions.alike[document])
+                    start, end, begin, stop = 0, int(lengths[document]), 0, int(lengths[copy])
+                else:
+                    cut = repetitions.cuts[place - len(alike)].item()
+                    start, end, copy, begin = map(int, cut[1:])
+                    stop = min(begin + end - start, int(lengths[copy])) if copy >= 0 else 0
                 row: dict[str, Any] = {
                     "kind": "document" if is_document else "run",
                     "pass": number + 1,
                     **self._quote(excerpts, number, document, start, end),
                     "source": sources[document],
                     "words": end - start,
+                    **more,
                 }
-                if cut is None:
-                    row["similarity"] = float(repetitions.similar[document])
-                    if not np.isnan(repetitions.p[document]):
-                        row["p"] = float(repetitions.p[document])
-                    copy, begin = int(repetitions.alike[document]), 0
-                    stop = int(lengths[copy])
-                else:
-                    copy, begin = map(int, cut.item()[3:])
-                    stop = min(begin + end - start, int(lengths[copy])) if copy >= 0 else 0
                 if copy >= 0:
                     copy_row = self._quote(excerpts, number, copy, begin, stop)
                     row["kept"] = copy_row | {"source": sources[copy]}
@@ -230,7 +227,7 @@ def _texts_at(task: tuple[Shard, NDArray[np.int64]]) -> list[str]:
         if number in wanted and not isinstance(record, InputError)
     ]
     if len(texts) != len(wanted):
-        raise corpus_reader.changed_file_error(shard.origin.file)
+        raise changed_file_error(shard.origin.file)
     return texts
 
 
@@ -248,7 +245,7 @@ class ExcerptStore:
 
     def add(self, part: int, place: int, excerpts: corpus_writer.Excerpts) -> None:
         rows = [
-            (stage, part, place, line, *words, json.dumps(asdict(excerpt)))
+            (stage, part, place, line, *words, json.dumps(excerpt))
             for (stage, line, words), excerpt in excerpts.items()
         ]
         if rows:
@@ -316,13 +313,16 @@ def dedup(
     tokenizer = words.get(options.tokenizer)
     if against is not None:
         reference_corpus.check_reference_corpus(against, (options.layer,), tokenizer.signature)
-    folded = f"{folded_words.VERSION} of {words.get().signature}"
+    folded, meaning = f"{folded_words.VERSION} of {words.get().signature}", None
+    if options.meaning:
+        vectors = embeddings.get("static").signature
+        meaning = f"{paraphrases.VERSION}+facts/{facts.VERSION} by {vectors}"
     settings = plain_settings(
         options,
         tokenizer=tokenizer.signature,
         shingles=folded if options.folds else options.layer,
         corpus=reference_corpus.reference_signature(against),
-        meaning=_meaning_signature() if options.meaning else None,
+        meaning=meaning,
     )
     output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
     if (before := output.earlier()) is not None:
@@ -527,11 +527,6 @@ def _join_shards(
     return all_words.finish()
 
 
-def _meaning_signature() -> str:
-    made_by = embeddings.get("static").signature
-    return f"{paraphrases.VERSION}+facts/{facts.VERSION} by {made_by}"
-
-
 def _count_rows(
     rows: Iterator[dict[str, Any]], counts: Counter[tuple[str, str, str]]
 ) -> Iterator[dict[str, Any]]:
@@ -589,5 +584,5 @@ def _describe_content(
             for place, name in enumerate(first.sets)
             for there, members in enumerate(first.sets)
         ],
-        "passages": [asdict(passage) for passage in first.passages],
+        "passages": list(first.passages),
     }

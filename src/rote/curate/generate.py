@@ -117,8 +117,6 @@ Source = Literal["auto", "model", "settings", "both"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedText:
-    """One text of the plan."""
-
     request: GenerationPrompt
     model: NamedModel
     decoding: Decoding

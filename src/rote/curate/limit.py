@@ -1,14 +1,8 @@
 """Which texts to keep so that no n-gram is repeated more often than a limit (D_theta).
 
-Lexical repetition in training summaries teaches a model to repeat them. D_theta is the subset of
-a training set that a single walk through its shuffled texts leaves: a text is kept if, with it, no
-n-gram of the kept ones stands more than theta times. Beside it, to compare with: as many texts at
-random, as many of those that repeat most (theta_sim), and samples of equal size inside each.
-
-Nothing here reads or writes; `limit_folder` does.
-
-N-grams come numbered (`core/ngrams.py`): exactly, by their words and not by a hash.
-Those that stand once in the whole set have the number ONCE.
+Beside it, to compare with: as many texts at random, as many of those that repeat most (theta_sim),
+and samples of equal size inside each. N-grams come numbered (`core/ngrams.py`): exactly, by their
+words and not by a hash. Those that stand once in the whole set have the number ONCE.
 """
 
 from __future__ import annotations
@@ -114,7 +108,6 @@ class Subset:
 
     @property
     def name(self) -> str:
-        """What its file is called."""
         kind = f".{self.kind}" if self.kind != "limited" else ""
         size = f".{self.size}" if self.size is not None else ""
         return f"max-{self.limit}.seed-{self.seed}{kind}{size}.jsonl"

@@ -24,7 +24,7 @@ from rote.annotate import words
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer, n_gram_starts
 from rote.core.progress import Reporter, Silent, several, share_steps
-from rote.corpus import Corpus, Shard, group_shards, map_shards
+from rote.corpus import Corpus, Shard, changed_file_error, group_shards, map_shards
 from rote.curate import corpus_reader
 from rote.curate.corpus_reader import TokenizedCorpus, TokenizedShard
 from rote.curate.limit import LimitOptions, RepeatedNgrams, Subset, choose_subsets, count_repeats
@@ -92,7 +92,10 @@ def limit(
         texts_read = corpus_reader.read_corpus(corpus, thin, engine=works, reporter=reporter)
         counted = count_repeats(texts_read, options.n, min(options.max))
     if thins:
-        counted = add_rare_texts(texts_read, counted)
+        # Also the texts that have n-grams, but none that is frequent.
+        holds = np.array(texts_read.beside[HOLDS], np.int32)
+        everywhere, inside = (np.maximum(n, holds) for n in (counted.everywhere, counted.inside))
+        counted = replace(counted, everywhere=everywhere, inside=inside)
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose_subsets(
             counted, texts_read.keys, options, threads=jobs, progress=share_steps(advance)
@@ -107,7 +110,6 @@ def limit(
 
 
 def _describe_effort(first: corpus_reader.CorpusEstimate, options: LimitOptions, jobs: int) -> str:
-    """What it will take, for a person to plan by."""
     walks = len(options.max) * options.seeds
     seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
     memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
@@ -253,7 +255,7 @@ class ShardThinner:
         piece, frequent = self.work(shard), self.frequent.value
         places, hashes = _hash_ngrams(piece.layer, self.n)
         if frequent.sums.get(shard.number) != _sum_hashes(hashes):
-            raise corpus_reader.changed_file_error(shard.origin.file)
+            raise changed_file_error(shard.origin.file)
         return _thin_shard(piece, places, places[frequent.holds(hashes)], self.n)
 
 
@@ -295,13 +297,6 @@ def _mark_hashes(several: list[Hashes], sums: dict[int, int]) -> FrequentHashes:
             bits, place >> np.uint64(3), np.uint8(1) << (place & np.uint64(7)).astype(np.uint8)
         )
     return FrequentHashes(bits, width, sums)
-
-
-def add_rare_texts(texts_read: TokenizedCorpus, counted: RepeatedNgrams) -> RepeatedNgrams:
-    """With the texts that have n-grams, but none that is frequent."""
-    holds = np.array(texts_read.beside[HOLDS], np.int32)
-    everywhere, inside = (np.maximum(n, holds) for n in (counted.everywhere, counted.inside))
-    return replace(counted, everywhere=everywhere, inside=inside)
 
 
 def _count_hashes(

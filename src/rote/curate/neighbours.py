@@ -220,7 +220,6 @@ class Masked:
 
 
 def open_masked(name: str) -> Masked:
-    """A masked model by its name or folder."""
     for package in ("torch", "transformers"):  # transformers alone would begin to look for files
         if find_spec(package) is None:
             raise MissingExtra(package, "lm", "A masked model")

@@ -45,7 +45,6 @@ class FolderOptions(OptionSet):
     engine: str | None = engine_option()
 
     def folder(self, command: str) -> Path:
-        """Its place."""
         return self.output or Path(f"rote-{command}")
 
 
@@ -124,16 +123,29 @@ class FolderRun:
         return MadeFolder(manifest, problems, new=True, rows=rows)
 
 
+def folder_work(call: Call) -> dict[str, Any]:
+    """What works on a folder, and whom it tells."""
+    options = call.of(FolderOptions)
+    return {"jobs": options.jobs, "engine": options.engine, "reporter": call.reporter}
+
+
 def folder_findings(
-    call: Call, folder: Path, result: MadeFolder, tables: Mapping[str, Any], **more: Any
+    call: Call,
+    folder: Path,
+    result: MadeFolder,
+    tables: Mapping[str, Any],
+    problems: Sequence[str],
+    method: str = "",
 ) -> Findings:
-    """What a study says of a folder."""
+    """What a study says of a folder; `problems` are lines about what was skipped."""
+    for line in problems:
+        call.reporter.say(line)
     if not result.new:
         call.reporter.say(f"{folder} already contains this: nothing was written")
     manifest = result.manifest
     signed = {**manifest["settings"], "texts": manifest["input"]["fingerprint"][:12]}
     about = {"folder": str(folder), "manifest": manifest}
-    return Findings(signed=signed, tables=tables, about=about, **more)
+    return Findings(signed=signed, tables=tables, about=about, method=method)
 
 
 def plain_settings(options: Any, **more: Any) -> dict[str, Any]:

@@ -193,18 +193,15 @@ def _file_name(subset: Any) -> str:
     return str(subset) if isinstance(subset, Path) else "subset"
 
 
-def _read_lines(subset: Path) -> list[str]:
-    try:
-        return subset.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not UTF-8"
-        raise InputError(f"the subset cannot be read ({why})", file=str(subset)) from None
-
-
 def _read_ids(subset: Any) -> list[str]:
     """A line each: an id, or a record that holds one."""
-    ids = []
-    rows = _read_lines(subset) if isinstance(subset, Path) else subset
+    ids, rows = [], subset
+    if isinstance(subset, Path):
+        try:
+            rows = subset.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "not UTF-8"
+            raise InputError(f"the subset cannot be read ({why})", file=str(subset)) from None
     if not isinstance(rows, Sequence):
         raise OptionError(f"subset takes ids or records, not {type(subset).__name__}")
     for number, row in enumerate(rows, 1):

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, option
+from rote.core.numbers import name_some
 from rote.core.progress import Reporter, Silent, several
 from rote.corpus.items import Item, ItemRecord
 from rote.curate.synonyms import lexicons, replacement, senses
@@ -230,7 +231,7 @@ def check_ids(items: Iterable[Item]) -> None:
         pairs_so_far.add(key)
     if twice:
         raise InputError(
-            f"items with the same task and id: {_list_problems(twice)}",
+            f"items with the same task and id: {name_some(twice, _SHOWN, '; ')}",
             remedy="Give every item a unique id, and the answers of one model at a time",
         )
 
@@ -260,7 +261,7 @@ def match_items(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]
             problems.append(f"{name} has another right answer")
     if problems:
         raise InputError(
-            f"original and perturbed items do not match up: {_list_problems(problems)}",
+            "original and perturbed items do not match up: " + name_some(problems, _SHOWN, "; "),
             remedy="Give the original items and their perturbed versions",
         )
     return [by_key[key] for key in wanted]
@@ -271,11 +272,6 @@ def order_records(items: Sequence[Item], records: Sequence[ItemRecord]) -> list[
     by_key = {(record.item.task, record.item.id): record for record in records}
     only = {record.item.id: record for record in records}
     return [by_key.get((item.task, item.id)) or only[item.id] for item in items]
-
-
-def _list_problems(problems: Sequence[str]) -> str:
-    more = len(problems) - _SHOWN
-    return "; ".join(problems[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def rewrite_record(record: ItemRecord, item: Item, answered: Iterable[str] = ()) -> dict[str, Any]:

@@ -63,13 +63,6 @@ _BEFORE = frozenset(("writing-prompts", "xsum", "wmt-14", "daily-dialog"))
 """Sets that stand before the text that they are asked of."""
 
 
-def prompt_set(name: str) -> tuple[str, ...]:
-    """The prompts of a set."""
-    if name not in SETS:
-        raise UnknownName("set of prompts", name, SETS)
-    return SETS[name]
-
-
 START, SET, PREFIX, SAMPLE = "start", "set:", "prefix:", "sample:"
 _DOCUMENT = "document"
 _WORD = re.compile(r"\S+")
@@ -175,7 +168,9 @@ def _prompts_named(
             yield GenerationPrompt(label, label, "", continued=True)
     elif name.startswith(SET):
         label = name.removeprefix(SET)
-        for number, text in enumerate(prompt_set(label), 1):
+        if label not in SETS:
+            raise UnknownName("set of prompts", label, SETS)
+        for number, text in enumerate(SETS[label], 1):
             name = f"{label}-{number}"
             yield GenerationPrompt(name, name, text, before=label in _BEFORE)
     elif name.startswith(f"{START}:"):

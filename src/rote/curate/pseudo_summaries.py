@@ -58,8 +58,6 @@ class SummaryCounts:
 
 
 def make_pairs(texts: Sequence[str]) -> list[SummaryPair | Reason]:
-    """For each text its pair, or why it has none."""
-
     layer = split(texts, words.get(_WORDS)(texts))
     spans = list(_sentence_spans(layer))
     rouge = words.get(_ROUGE)(texts)
@@ -123,7 +121,6 @@ class SummarizedShard:
 
 
 def summarize_shard(shard: Shard) -> SummarizedShard:
-    """The work on one shard, in any process."""
     batch = shard.read()
     text_pairs = make_pairs([document.text for document in batch.documents])
     return SummarizedShard(

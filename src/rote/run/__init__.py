@@ -169,7 +169,6 @@ def cores() -> int:
 
 
 def check_jobs(jobs: int) -> None:
-    """Refuse a number of cores that nothing can be done on."""
     if jobs < 1:
         raise OptionError(f"jobs must be at least 1, not {jobs}")
 

@@ -159,7 +159,6 @@ def _plain_choices(fields: Fields, item: Item) -> tuple[list[Pair], list[str]]:
 
 
 def _logged_requests(fields: Fields, item: Item) -> tuple[list[Pair], list[str]]:
-    """The requests of a log once more."""
     pairs = logged(fields["arguments"])
     if len(pairs) == 1 and not pairs[0][1]:  # generated then: now the target is scored
         pairs = [(item.context, item.options[0])]
@@ -406,18 +405,14 @@ def compare_models(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     return [{**row, "p_corrected": p} for row, p in zip(test_rows, corrected)]
 
 
-def unanswered_rows(rows: Sequence[Row]) -> list[Row]:
-    return [
-        {SOURCE: row[SOURCE], "task": row["task"], "id": row["id"], "why": row["unanswered"]}
-        for row in rows
-        if "unanswered" in row
-    ]
-
-
-def notes(rows: Sequence[Row]) -> Iterator[str]:
+def unanswered_notes(rows: Sequence[Row]) -> Iterator[str]:
     reasons = Counter((row[SOURCE], row["unanswered"]) for row in rows if "unanswered" in row)
     for (name, why), count in reasons.items():
         yield f"{name}: no answer to {several(count, 'item')}, not counted ({why})"
+
+
+def notes(rows: Sequence[Row]) -> Iterator[str]:
+    yield from unanswered_notes(rows)
     # A backend that does not see the likeliest token never says greedy, here or elsewhere.
     for name in dict.fromkeys(row[SOURCE] for row in rows):
         answers = [row for row in rows if row[SOURCE] == name]

@@ -86,11 +86,8 @@ def split_by_facet(
 def reference_field(table: SourceTable) -> str | None:
     if table.reference is None or table.reference in table.sizes:
         return None
-    for group in table.sizes:
-        for name, value in table.fields(group).items():
-            if value == table.reference:
-                return name
-    return None
+    fields = (field for group in table.sizes for field in table.fields(group).items())
+    return next((name for name, value in fields if value == table.reference), None)
 
 
 class FactorTrends:
@@ -178,14 +175,17 @@ class FactorTrends:
             self._change(self._known_levels(part, source, column))[0] for source in part.groups
         ]
         changes = np.array([change for change in all_changes if not math.isnan(change)])
-        mean = float(changes.mean()) if len(changes) else math.nan
+        mean, reach = float(changes.mean()) if len(changes) else math.nan, _UNKNOWN
+        if len(changes) > 1 and self.table.level:
+            error = mean_error(changes)
+            reach = interval_from_error(mean, error, self.table.level, len(changes))
         yield {
             "facet": part.title,
             "column": column.name,
             "first": self.levels.names[0],
             "last": self.levels.names[-1],
             "sources": len(changes),
-            **estimate("mean", mean, _mean_interval(changes, self.table.level), _ENDS),
+            **estimate("mean", mean, reach, _ENDS),
             "up": int((changes > 0).sum()),
             "down": int((changes < 0).sum()),
             "p_sign": sign_test(changes.tolist()),
@@ -318,13 +318,6 @@ def _sum_interval(
 ) -> Ends:
     """Of a sum whose parts are independent and have these errors, from so many units each."""
     return interval_from_error(value, math.hypot(*errors), level, joint_units(errors, units))
-
-
-def _mean_interval(values: Any, level: float) -> Ends:
-    """Student's t interval of a mean; nan with fewer than two, or with no level."""
-    if len(values) < 2 or not level:
-        return math.nan, math.nan
-    return interval_from_error(float(values.mean()), mean_error(values), level, len(values))
 
 
 EVERY_SOURCE = "every source"
@@ -481,40 +474,36 @@ def _shared_value(row: Row, field: str) -> str:
     return str(row[field])
 
 
-def _shorten_columns(rows: Rows, result: Result) -> list[Row]:
+def shorten_columns(rows: Rows, result: Result) -> list[Row]:
     return [
         {**row, "facet": row["facet"] or None, "column": short_name(row["column"])} for row in rows
     ]
 
 
-_FACET_COLUMNS = make_columns("facet? column=value")
 MIXED_TABLES = (
     FullTable(
         "mixed",
         "Mixed model of the texts",
-        (
-            *_FACET_COLUMNS,
-            *make_columns(
-                "source level? estimate=effect:number~low freedom=df:number.1 p:p "
-                "p_corrected?=corrected:p"
-            ),
+        make_columns(
+            "facet? column=value source level? estimate=effect:number~low freedom=df:number.1 p:p "
+            "p_corrected?=corrected:p"
         ),
         note="effect: per unit (doubling) of the factor, or from the first level to this one; "
         "corrected: by Holm over the values",
-        rows=_shorten_columns,
+        rows=shorten_columns,
     ),
     FullTable(
         "alike",
         "Do all sources change alike?",
-        (*_FACET_COLUMNS, *make_columns("f=F:number.2 freedom=df:count of:number.1 p:p")),
-        rows=_shorten_columns,
+        make_columns("facet? column=value f=F:number.2 freedom=df:count of:number.1 p:p"),
+        rows=shorten_columns,
     ),
     FullTable(
         "random",
         "Random effects",
-        (*_FACET_COLUMNS, *make_columns("effect sd:number levels:count")),
+        make_columns("facet? column=value effect sd:number levels:count"),
         note="sd: how far texts of one level are from those of another, all else equal",
-        rows=_shorten_columns,
+        rows=shorten_columns,
     ),
 )
 

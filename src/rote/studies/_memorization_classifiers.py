@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.intervals import interval_from_error
+from rote.core.arrays import Flags
 from rote.core.numbers import format_number
 from rote.core.result import Row
 from rote.core.table import Table, estimate, make_columns
@@ -95,7 +96,7 @@ def predict(
     }
 
 
-def _unpredictable(features: Floats, answers: NDArray[np.bool_]) -> str:
+def _unpredictable(features: Floats, answers: Flags) -> str:
     rarer = min(int(answers.sum()), int((~answers).sum())) if len(answers) else 0
     if rarer < FOLDS:
         return f"fewer than {FOLDS} items are answered correctly, or incorrectly"
@@ -104,7 +105,7 @@ def _unpredictable(features: Floats, answers: NDArray[np.bool_]) -> str:
 
 
 def _wald_coefficients(
-    features: Floats, names: Sequence[str], answers: NDArray[np.bool_], bases: Labels
+    features: Floats, names: Sequence[str], answers: Flags, bases: Labels
 ) -> list[dict[str, Any]]:
     """What one standard deviation of a feature adds to the log-odds of a right answer; nothing
     where there is no finite estimate. Standard errors are from the Hessian, and where there are
@@ -130,9 +131,7 @@ def _wald_coefficients(
     ]
 
 
-def _fit_logistic(
-    table: Floats, answers: NDArray[np.bool_]
-) -> tuple[Floats, Floats, Floats] | None:
+def _fit_logistic(table: Floats, answers: Flags) -> tuple[Floats, Floats, Floats] | None:
     """The weights of largest likelihood, by Newton's method on the log-odds, with the chances that
     they give and the Hessian; nothing where they are not finite."""
     weights = np.zeros(table.shape[1])
@@ -152,7 +151,7 @@ class _Logistic:
     """A logistic regression without a penalty; scikit-learn's takes ten times as long for few items
     and is asked only where weights are not finite: it stops on the way."""
 
-    def fit(self, features: Floats, answers: NDArray[np.bool_]) -> Any:
+    def fit(self, features: Floats, answers: Flags) -> Any:
         from sklearn.linear_model import LogisticRegression
 
         fitted = _fit_logistic(np.column_stack([np.ones(len(features)), features]), answers)
@@ -162,22 +161,19 @@ class _Logistic:
         return self
 
     def decision_function(self, features: Floats) -> Floats:
-        margins: Floats = self.weights[0] + features @ self.weights[1:]
-        return margins
+        return np.asarray(self.weights[0] + features @ self.weights[1:])
 
 
 def _sample_items(
-    features: Floats, answers: NDArray[np.bool_], bases: Labels, seed: int
-) -> tuple[Floats, NDArray[np.bool_], Labels]:
+    features: Floats, answers: Flags, bases: Labels, seed: int
+) -> tuple[Floats, Flags, Labels]:
     if len(answers) <= _TOO_LARGE:
         return features, answers, bases
     sample = np.random.default_rng(seed).choice(len(answers), _TOO_LARGE, replace=False)
     return features[sample], answers[sample], number_clusters(bases[sample])
 
 
-def stratified_folds(
-    answers: NDArray[np.bool_], bases: Labels, seed: int
-) -> list[NDArray[np.int8]]:
+def stratified_folds(answers: Flags, bases: Labels, seed: int) -> list[NDArray[np.int8]]:
     """By split, the fold of each item: both answers in each, twins together."""
     return _folds(answers.tobytes(), bases.astype(np.int64).tobytes(), seed)
 
@@ -217,7 +213,7 @@ def _split_folds(right: NDArray[np.int8], base: Labels, seed: int) -> NDArray[np
 def _out_of_fold(
     classifier: Any,
     features: Floats,
-    answers: NDArray[np.bool_],
+    answers: Flags,
     bases: Labels,
     level: float,
     seed: int,
@@ -235,7 +231,7 @@ def _out_of_fold(
             fitted = classifier.fit(features[~held_out], answers[~held_out])
             margin[held_out] = fitted.decision_function(features[held_out])
     margins = margins.round(9)  # what differs from nothing by rounding is nothing
-    scores = _scores(margins, answers)
+    scores = _scores(margins, answers, np.ones((1, len(answers)), np.int64))[0]
     if not level:
         return np.column_stack([scores, _UNKNOWN[:, 1:]])
     again = _bootstrap_scores(margins, answers, bases, np.random.default_rng(seed))
@@ -244,7 +240,7 @@ def _out_of_fold(
 
 
 def _bootstrap_scores(
-    margins: Floats, answers: NDArray[np.bool_], bases: Labels, rng: np.random.Generator
+    margins: Floats, answers: Flags, bases: Labels, rng: np.random.Generator
 ) -> Floats:
     """Macro-F1 and AUC of samples of bases, a row for each sample that holds both answers."""
     count, most = int(bases.max()) + 1, max(1, _AT_ONCE // len(answers))
@@ -257,12 +253,9 @@ def _bootstrap_scores(
     return np.concatenate(scores)
 
 
-def _scores(margins: Floats, answers: NDArray[np.bool_], times: Labels | None = None) -> Floats:
+def _scores(margins: Floats, answers: Flags, times: Labels) -> Floats:
     """Macro-F1 and AUC, means over the splits (rows of `margins`); a row for each row of `times`,
     which says how often an item was drawn."""
-    if times is None:
-        scores: Floats = _scores(margins, answers, np.ones((1, len(answers)), np.int64))[0]
-        return scores
     count, ones = times.sum(axis=1), times[:, answers].sum(axis=1)
     f1, auc = np.empty((2, len(times), len(margins)))
     for split, margin in enumerate(margins):
@@ -317,7 +310,7 @@ def word_baseline(
     return {**counts, **estimate("auc", auc, reach)}
 
 
-def _rank_in_folds(features: Any, answers: NDArray[np.bool_], folds: NDArray[np.int8]) -> Floats:
+def _rank_in_folds(features: Any, answers: Flags, folds: NDArray[np.int8]) -> Floats:
     """For each text the share of the other group's texts in its fold that are on the right side
     of it, by a classifier that has seen none of them."""
     shares, numbers = np.empty(len(answers)), np.unique(folds)

@@ -28,6 +28,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -39,7 +40,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt, StepwiseModel
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct, ends, make_columns
+from rote.core.table import Pivot, Row, Rows, Table, defined, distinct, make_columns
 from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.models.answers import generate_all, score_draws
@@ -101,7 +102,6 @@ def cut_windows(items: Sequence[Item], prefix: int, suffix: int, stride: int) ->
 
 
 def window_requests(items: Sequence[Item], wanted: Sequence[TextWindow]) -> list[Continuation]:
-    """Prefix and suffix of every window."""
     requests = []
     for window in wanted:
         text = items[window.item].instances()[items[window.item].answer or 0]
@@ -151,8 +151,7 @@ def draws_needed(logs: Floats, p: float) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         exact = math.log1p(-p) / np.log1p(-np.exp(logs))
     # A chance of exactly p is one draw, whatever was rounded.
-    draws: Floats = np.maximum(np.ceil(exact * (1 - 1e-9)), 1)
-    return draws
+    return np.asarray(np.maximum(np.ceil(exact * (1 - 1e-9)), 1))
 
 
 def extraction_rows(
@@ -219,7 +218,7 @@ EXTRACTION_LAYOUT = (
         "Windows extracted by this number of draws",
         make_columns("model group windows:count passages:count greedy:share~"),
         limit=40,
-        pivot=Pivot("tries", Column("share", kind="share", ends=ENDS), _format_draws),
+        pivot=Pivot("tries", make_columns("share:share~low")[0], _format_draws),
     ),
     Table(
         "extraction",
@@ -228,7 +227,7 @@ EXTRACTION_LAYOUT = (
         note="lower bounds by a beam search: within --near edits of what follows",
         rows=lambda rows, result: [row for row in rows if "near" in row],
         limit=40,
-        pivot=Pivot("tries", Column("near", kind="share", ends=ends("near")), _format_draws),
+        pivot=Pivot("tries", make_columns("near:share~")[0], _format_draws),
     ),
     Table("windows", "Chance of each window", limit=0, page=False),
 )
@@ -359,18 +358,9 @@ def _draw_texts(
     return texts
 
 
-def longest_run(words: Sequence[str], others: Sequence[str]) -> int:
-    """Words of the longest run that both have."""
-    longest = 0
-    before = [0] * (len(others) + 1)
-    for word in words:
-        row = [0] * (len(others) + 1)
-        for place, group in enumerate(others, 1):
-            if word == group:
-                row[place] = before[place - 1] + 1
-                longest = max(longest, row[place])
-        before = row
-    return longest
+def longest_run(items: Sequence[str], others: Sequence[str]) -> int:
+    """Words, or characters of strings, of the longest run that both have."""
+    return SequenceMatcher(None, items, others, autojunk=False).find_longest_match().size
 
 
 def ngram_coverage(words: Sequence[str], texts: Sequence[Sequence[str]], n: int) -> float:
@@ -403,22 +393,7 @@ def best_of_draws(values: Floats, k: int) -> Floats:
     """For each row the mean, over all ways to take k of its values, of the largest."""
     count = values.shape[1]
     ways = [math.comb(place, k - 1) / math.comb(count, k) for place in range(count)]
-    means: Floats = np.sort(values, axis=1) @ np.array(ways)
-    return means
-
-
-def longest_string(text: str, second: str) -> int:
-    """Characters of the longest string that both have: if there is one of some length, there are
-    shorter ones, so that halving finds it."""
-    low, high = 0, min(len(text), len(second))
-    while low < high:
-        size = (low + high + 1) // 2
-        strings = {text[at : at + size] for at in range(len(text) - size + 1)}
-        if any(second[at : at + size] in strings for at in range(len(second) - size + 1)):
-            low = size
-        else:
-            high = size - 1
-    return low
+    return np.asarray(np.sort(values, axis=1) @ np.array(ways))
 
 
 def draw_similarities(
@@ -433,7 +408,7 @@ def draw_similarities(
             "coverage": [_copied_share(draw, wanted, (n,)) for draw in words],
             "creativity": [_copied_share(draw, wanted, _CREATIVITY) for draw in words],
             "longest_words": [float(longest_run(draw, wanted)) for draw in words],
-            "longest_letters": [float(longest_string(text, suffix)) for text in some],
+            "longest_letters": [float(longest_run(text, suffix)) for text in some],
         }.items():
             columns[name].append(column)
     return {name: np.array(column) for name, column in columns.items()}
@@ -476,19 +451,13 @@ def sample_rows(
                 yield model, group, row
 
 
-def _share_column(name: str, title: str, *, optional: bool = False) -> Column:
-    return Column(name, title, "share", ends=ends(name), optional=optional)
-
-
 SAMPLES_LAYOUT = (
     Table(
         "samples",
         "What is drawn after the prefixes, against what follows there",
-        (
-            *make_columns("model group windows:count passages:count draws:count"),
-            _share_column("best", "longest run"),
-            _share_column("covered", "covered by n-grams"),
-            _share_column("held", "in the corpus", optional=True),
+        make_columns(
+            "model group windows:count passages:count draws:count best=longest_run:share~ "
+            "covered=covered_by_n-grams:share~ held?=in_the_corpus:share~"
         ),
         note="longest run: share of the suffix's words in the longest run that the best of this "
         "number of draws has; covered: share of its words in n-grams of the draws; in the corpus: "
@@ -502,8 +471,6 @@ SAMPLES_LAYOUT = (
         note="how alike draws and suffix are: words in runs that both have (-n words, or 2 to 12), "
         "the longest run, the longest string",
         limit=40,
-        pivot=Pivot(
-            "attack", Column("auc", kind="number", decimals=3, ends=ends("auc")), SIMILARITIES
-        ),
+        pivot=Pivot("attack", make_columns("auc:number.3~")[0], SIMILARITIES),
     ),
 )

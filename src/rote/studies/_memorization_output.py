@@ -114,7 +114,6 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
 
 
 def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """What a reader of the numbers must know."""
     yield from classifiers.topic_notes(tables["topic"], tables["membership"])
     several = any(len(item.options) > 1 for item in scored.items)
     if several and not _has_answers(scored):
@@ -364,8 +363,6 @@ TITLES = {
     "error_zone": "error zone",
 }
 _SHORT = TITLES | {"tde_accuracy": "TDE", "tde_likelihood": "TDE lik.", "neighbours": "neighb."}
-_GROUP_COLUMNS = make_columns("model group")
-_ITEM_COUNT = Column("items", kind="count")
 
 
 def _format_coefficients(row: Row) -> str:
@@ -391,34 +388,28 @@ LAYOUT = (
         Table(
             "membership",
             title,
-            (*_GROUP_COLUMNS, *make_columns("members:count others:count")),
+            make_columns("model group members:count others:count"),
             limit=_LINES,
             # An attack may leave out items, so how many there are is said by the first alone.
             pivot=Pivot("attack", cell, _SHORT),
         )
-        for title, cell in (
-            (
-                "Members against non-members: AUC",
-                Column("auc", kind="number", decimals=3, ends=ends("auc")),
-            ),
-            (_alarms_title, Column("found", kind="share", ends=ends("found"))),
+        for title, (cell,) in (
+            ("Members against non-members: AUC", make_columns("auc:number.3~")),
+            (_alarms_title, make_columns("found:share~")),
         )
     ),
     *classifiers.TOPIC_LAYOUT,
     Table(
         "overlap",
         "N-grams that members and others share, with the training data and with each other",
-        (*make_columns("of in n:count"), _ITEM_COUNT, *make_columns("share:share~low")),
+        make_columns("of in n:count items:count share:share~low"),
         limit=_LINES,
     ),
     Table(
         "prediction",
         "Right answers predicted from the scores",
         (
-            *_GROUP_COLUMNS,
-            *make_columns("attack"),
-            _ITEM_COUNT,
-            *make_columns("majority_f1=majority:share"),
+            *make_columns("model group attack items:count majority_f1=majority:share"),
             _score_column("logistic", "logistic"),
             _score_column("svm", "SVM"),
             *make_columns("said=coefficients"),
@@ -432,27 +423,18 @@ LAYOUT = (
     Table(
         "halves",
         "Accuracy of the halves with low and high scores",
-        (
-            *_GROUP_COLUMNS,
-            *make_columns("attack half"),
-            _ITEM_COUNT,
-            *make_columns("accuracy:share~low"),
-        ),
+        make_columns("model group attack half items:count accuracy:share~low"),
         limit=_LINES,
     ),
     Table(
         "frequency",
         "Scores against the frequency in the corpus: Spearman's rho",
-        (*_GROUP_COLUMNS, *make_columns("frequency"), _ITEM_COUNT),
+        make_columns("model group frequency items:count"),
         note="copies: of the whole text; ips: popularity; held: share of its n-grams there; a "
         "dash, or no line: the same for all",
         rows=lambda rows, result: [row for row in rows if defined(row["spearman"])],
         limit=_LINES,
-        pivot=Pivot(
-            "attack",
-            Column("spearman", kind="number", decimals=2, signed=True, ends=("low", "high")),
-            _SHORT,
-        ),
+        pivot=Pivot("attack", make_columns("spearman:number.2+~low")[0], _SHORT),
     ),
     *extraction.EXTRACTION_LAYOUT,
     *extraction.SAMPLES_LAYOUT,

@@ -1,22 +1,7 @@
 """All scores of all instances, and what else is known of the items: membership, right answers, how
 often a corpus holds them; how well a score tells members of the training data from others.
 
-    TDE accuracy      whether the greedy completion of the first half is the second
-    TDE likelihood    log p(second half | first half)
-    loss              - mean over tokens of log p(t)
-    neighbours        loss(text) - mean over neighbours of loss(neighbour)
-    zlib              loss / number of bytes after zlib
-    Min-K%            mean of the k % lowest log p(t)
-    Min-K%++          the same of (log p(t) - mu(t)) / sigma(t), mu and sigma those of log p under
-                      the model's own distribution at t
-    reference         loss - loss by a reference model
-    error zone        P / (P + N): at the tokens that the model would not have taken, P is the sum
-                      of log p(t) - log q(t) where that is above 0, N the sum of what is below,
-                      q that of the reference model. It orders texts as P / N does.
-
-Logarithms are natural. Carlini et al. (2021, 2023), Yeom et al. (2018), Mattern et al. (2023),
-Shi et al. (2024), Zhang et al. (2025), Ilić et al. (2026). An attack that needs what a backend does
-not give is nan.
+Logarithms are natural. An attack that needs what a backend does not give is nan.
 """
 
 from __future__ import annotations
@@ -29,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.intervals import interval_from_error
@@ -41,7 +25,7 @@ from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.models.answers import score_all
 from rote.search.backends import Backend
-from rote.studies._items import mean_by_number, share_cells
+from rote.studies._items import Floats, Labels, mean_by_number, read_field, share_cells
 from rote.studies._popularity_scores import score_popularity as popularity
 
 _WORD = re.compile(r"\S+")
@@ -126,7 +110,7 @@ def error_zone(scored: Scored, reference: Scored) -> float:
     return float(up / (up + down)) if up + down > 0 else math.nan
 
 
-def _mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
+def _mean_of_lowest(values: Floats, k: float) -> float:
     """The mean of the lowest share `k` of the values, of one at least."""
     if not len(values):
         return math.nan
@@ -134,7 +118,6 @@ def _mean_of_lowest(values: NDArray[np.float64], k: float) -> float:
     return float(np.sort(values)[:count].mean())
 
 
-Floats = NDArray[np.float64]
 Neighbours = Callable[[Sequence[str], Reporter], list[list[str]]]
 """Texts that could stand in the place of each text; none for one in which nothing can change."""
 
@@ -144,9 +127,9 @@ class AttackScores:
     """By attack one number per instance, and which instances of each item are right and wrong."""
 
     by_attack: dict[str, Floats]
-    right: NDArray[np.int64]
+    right: Labels
     """-1 where no item has a recorded right option."""
-    wrong: tuple[NDArray[np.int64], ...]
+    wrong: tuple[Labels, ...]
 
     def of_right(self, attack: str) -> Floats:
         column = self.by_attack[attack][self.right]
@@ -221,9 +204,7 @@ def undefined_scores(items: Sequence[Item]) -> AttackScores:
     )
 
 
-def instance_numbers(
-    items: Sequence[Item],
-) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
+def instance_numbers(items: Sequence[Item]) -> tuple[Labels, tuple[Labels, ...]]:
     """Of each item the number of the right instance (-1: nobody knows) and those of the others."""
     right, wrong, first = [], [], 0
     for item in items:
@@ -252,13 +233,7 @@ class Frequencies:
 def read_member(item: Item, field: str) -> float:
     """1 for a member of the training data, 0 for another, nan where it is null or empty; a
     number is how often it was seen."""
-    if field not in item.meta:
-        raise InputError(
-            f"the item '{item.id}' has no such field, only {', '.join(item.meta)}",
-            field=field,
-            remedy="--member names a field that says of every item whether it is a member",
-        )
-    value = item.meta[field]
+    value = read_field(item, field, "--member")
     if value is None or value == "":
         return np.nan
     word = str(value).strip().lower()
@@ -273,7 +248,7 @@ def read_member(item: Item, field: str) -> float:
 
 
 def corpus_frequencies(
-    items: Sequence[Item], right: NDArray[np.int64], backend: Backend, n: int, reporter: Reporter
+    items: Sequence[Item], right: Labels, backend: Backend, n: int, reporter: Reporter
 ) -> Frequencies:
     """Of the right instances; items without one have none."""
     instances = [text for item in items for text in item.instances()]
@@ -293,9 +268,6 @@ def corpus_frequencies(
     spread = np.full((3, len(items)), np.nan)
     spread[:, right >= 0] = copies, scored.ips, coverage
     return Frequencies(*spread)
-
-
-Labels = NDArray[np.int64]
 
 
 def separation(

@@ -149,7 +149,6 @@ def _first_words(texts: Sequence[str], count: int) -> list[str]:
 def _annotate_texts(
     texts: Sequence[str], layer: str
 ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The words and tags of each text."""
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
     annotated = annotators.get()(documents, (layer,))
     return [
@@ -309,7 +308,6 @@ _SHOWN, _EVERY = 12, 100
 
 
 def format_seen(row: Row) -> str:
-    """How often the texts of a bin were seen."""
     least, most = row["least"], row["most"]
     return f"{least:,g}" if least == most else f"{least:,g} - {most:,g}"
 

@@ -80,7 +80,6 @@ def read_texts(source: Any, read: ReadOptions, reporter: Reporter) -> WrittenTex
 def draw_texts(
     models: Mapping[str, Model], count: int, how: Decoding, reporter: Reporter
 ) -> list[WrittenTexts]:
-    """Texts that begin with nothing."""
     if not how.sampled:
         raise OptionError("--unprompted texts are draws: set a --temperature above 0")
     prompts = [Prompt("", seed) for seed in range(count)]
@@ -141,7 +140,6 @@ def find_runs(
 def index_grams(
     passages: Sequence[Sequence[str]], n: int
 ) -> dict[tuple[str, ...], list[tuple[int, int]]]:
-    """Where each n-gram begins."""
     starts: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for number, words in enumerate(passages):
         for at in range(len(words) - n + 1):
@@ -224,8 +222,12 @@ def _text_row(
     shares: Any,
 ) -> dict[str, Any]:
     some = np.array([float(bool(shared)) for shared in text_runs])
-    pairs = zip(words, text_runs)
-    covered = np.array([_covered_share(len(text_words), shared) for text_words, shared in pairs])
+    # The share of each text's words that are recited; nan where it has none.
+    covered = np.full(len(words), np.nan)
+    for number, (text_words, shared) in enumerate(zip(words, text_runs)):
+        inside = {place for run in shared for place in range(run.first, run.first + run.words)}
+        if text_words:
+            covered[number] = len(inside) / len(text_words)
     row: dict[str, Any] = {
         "texts": len(words),
         **share_cells("some", some, clusters, level),
@@ -235,14 +237,6 @@ def _text_row(
     if shares is not None:
         row |= mean_by_cluster(shares, clusters, len(shares)).cells("held", level)
     return row
-
-
-def _covered_share(length: int, shared: Sequence[RecitedRun]) -> float:
-    """The share of a text's words that are recited; nan where it has none."""
-    inside = np.zeros(length, np.bool_)
-    for run in shared:
-        inside[run.first : run.first + run.words] = True
-    return float(inside.mean()) if length else float("nan")
 
 
 def _split_words(texts: Sequence[str]) -> tuple[list[list[str]], list[list[tuple[int, int]]]]:
@@ -258,17 +252,13 @@ def _split_words(texts: Sequence[str]) -> tuple[list[list[str]], list[list[tuple
     return text_words, spans
 
 
-_AFTER = make_columns("model after")
 UNPROMPTED_LAYOUT = (
     Table(
         "unprompted",
         "Unprompted passages in the texts",
-        (
-            *_AFTER,
-            *make_columns(
-                "texts:count some=texts_that_recite:share~ inside=words_recited:share~ "
-                "longest=longest_run:count held?=in_the_corpus:share~"
-            ),
+        make_columns(
+            "model after texts:count some=texts_that_recite:share~ inside=words_recited:share~ "
+            "longest=longest_run:count held?=in_the_corpus:share~"
         ),
         note="recited: in a run of --run words or more of an unprompted passage; in the corpus: "
         "share of tokens in n-grams of --corpus",
@@ -277,12 +267,12 @@ UNPROMPTED_LAYOUT = (
     Table(
         "recited",
         "Passages recited by any of the texts",
-        (*_AFTER, *make_columns("group passages:count recited:share~")),
+        make_columns("model after group passages:count recited:share~"),
         limit=40,
     ),
     Table(
         "recitations",
         "What is recited most",
-        (*_AFTER, *make_columns("group id=passage texts:count words=longest_run:count run:text")),
+        make_columns("model after group id=passage texts:count words=longest_run:count run:text"),
     ),
 )

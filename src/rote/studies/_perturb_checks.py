@@ -15,7 +15,6 @@ from hashlib import blake2b
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.core.metric import OptionSet, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
@@ -26,10 +25,9 @@ from rote.index.grams import Grams
 from rote.models.answers import generate_all, score_all
 from rote.search.backends import Backend
 from rote.studies._evaluation import ANSWER_FIELDS, ModelAnswer, answer_all, answer_record
-from rote.studies._items import read_correctness
+from rote.studies._items import Floats, Labels, mean_by_number, read_correctness
 from rote.studies._popularity_scores import DecileScale, score_popularity
 
-Floats = NDArray[np.float64]
 NO_EMBEDDER = "none"
 
 
@@ -47,8 +45,7 @@ class ItemPairs:
     def mean(self, values: Floats) -> Floats:
         """From instances to items."""
         sizes = [len(item.options) for item in self.before]
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        return np.asarray(np.bincount(owner, values, len(sizes)) / np.array(sizes))
+        return mean_by_number(np.repeat(np.arange(len(sizes)), sizes), values, len(sizes))
 
     def right(self, values: Floats) -> Floats:
         """Of each item the value of the instance with the right option; nan where none is."""
@@ -120,12 +117,11 @@ def pair_popularity(
     return pairs.right(first.ips), pairs.right(second.ips)
 
 
-def count_words(words: Sequence[str], backend: Backend, reporter: Reporter) -> NDArray[np.int64]:
+def count_words(words: Sequence[str], backend: Backend, reporter: Reporter) -> Labels:
     """How often each word, or run of words, occurs in the corpus."""
     layer = backend.tokenize(words, reporter)
-    return np.asarray(
-        backend.counts(Grams(layer.ids, layer.text_ends, layer.vocabulary), reporter), np.int64
-    )
+    grams = Grams(layer.ids, layer.text_ends, layer.vocabulary)
+    return np.asarray(backend.counts(grams, reporter), np.int64)
 
 
 def read_answers(items: Sequence[Item], column: str | None) -> Floats:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.exact_tests import mcnemar, signed_ranks
+from rote.core.arrays import Flags
 from rote.core.chart import Colour, make_chart
 from rote.core.progress import Reporter
 from rote.core.result import Result
@@ -23,10 +23,9 @@ from rote.curate.perturb import Perturbed
 from rote.curate.synonyms.replacement import Replacement
 from rote.search.backends import Backend
 from rote.studies import _perturb_checks
-from rote.studies._items import defined_mean, share_cells
-from rote.studies._perturb_checks import BeforeAfter, Floats, ItemPairs
+from rote.studies._items import Floats, Groups, Labels, defined_mean, share_cells
+from rote.studies._perturb_checks import BeforeAfter, ItemPairs
 
-Groups = Mapping[str, NDArray[np.int64]]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -34,15 +33,14 @@ def test_rows(
     columns: Mapping[str, Floats],
     groups: Groups,
     models: Sequence[BeforeAfter],
-    bases: NDArray[np.int64],
+    bases: Labels,
 ) -> Iterator[Row]:
     """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
     right to wrong (table 3 of the paper). Rows of several models name theirs. Items with the same
     number in `bases` are twins."""
     for task, task_items in groups.items():
-        chosen: list[tuple[dict[str, Any], NDArray[np.bool_]]] = [
-            ({"of": "all"}, np.ones(len(task_items), bool))
-        ]
+        everything = np.ones(len(task_items), bool)
+        chosen: list[tuple[dict[str, Any], Flags]] = [({"of": "all"}, everything)]
         twins = bases[task_items]
         for answers in models:
             before, after = answers.before[task_items], answers.after[task_items]
@@ -69,7 +67,7 @@ def test_rows(
             }
 
 
-def _mcnemar(before: Floats, after: Floats, bases: NDArray[np.int64]) -> dict[str, Any]:
+def _mcnemar(before: Floats, after: Floats, bases: Labels) -> dict[str, Any]:
     both = np.isfinite(before) & np.isfinite(after)
     test = mcnemar(before[both] == 1, after[both] == 1, bases[both])
     return {"items": int(both.sum()), "lost": test.lost, "gained": test.gained, "p": test.p}
@@ -80,7 +78,7 @@ def answer_rows(
     groups: Groups,
     kinds: Mapping[str, str | None],
     level: float,
-    bases: NDArray[np.int64],
+    bases: Labels,
 ) -> Iterator[Row]:
     """Accuracy, and perplexity where last words are asked for, before and after: a row for each
     model, task and kind of perturbation (tables 1, 2, C and D of the paper).
@@ -122,7 +120,7 @@ def _change(before: float, after: float) -> float:
     return (after - before) / before if before and math.isfinite(before) else math.nan
 
 
-def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int64]) -> list[Row]:
+def judge_rows(same: Floats, groups: Groups, level: float, bases: Labels) -> list[Row]:
     """How many of the judged items mean the same (table B of the paper)."""
     rows: list[Row] = []
     for task, task_items in groups.items():
@@ -229,7 +227,6 @@ def _select_test(test: str) -> Any:
     return lambda rows, result: [row for row in rows if row["test"] == test]
 
 
-_MODEL = Column("source", optional=True)
 LAYOUT = (
     FullTable(
         "answers",
@@ -246,15 +243,14 @@ LAYOUT = (
     FullTable(
         "tests",
         "McNemar, exact: answers lost and gained",
-        (_MODEL, *make_columns("task items:count lost:count gained:count p:p")),
+        make_columns("source? task items:count lost:count gained:count p:p"),
         rows=_select_test("mcnemar"),
     ),
     FullTable(
         "tests",
         "Wilcoxon signed ranks: popularity before and after",
         (
-            _MODEL,
-            *make_columns("task of items:count"),
+            *make_columns("source? task of items:count"),
             *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
             *make_columns("p:p"),
         ),

@@ -25,10 +25,8 @@ from rote.core.table import (
     Rows,
     Table,
     defined,
-    ends,
     estimate,
     make_columns,
-    value_ends,
 )
 from rote.corpus.items import Item
 from rote.studies._items import (
@@ -100,26 +98,28 @@ def value_rows(scored: PopularityScoring) -> list[Row]:
 
 
 def build_tables(scored: PopularityScoring) -> dict[str, Sequence[Row]]:
+    tenths = {tenth: tenth for tenth in range(1, PARTS + 1)}
+    by_tenth = _accuracy_rows(scored, "decile", scored.tenth, tenths)
     return {
         "tests": _test_rows(scored),
-        "groups": list(_half_rows(scored)),
-        "accuracy": list(_tenth_rows(scored)),
+        "groups": list(_accuracy_rows(scored, "popularity", scored.half, HALVES)),
+        "accuracy": [row for row in by_tenth if row["items"]],
         "deciles": list(_decile_rows(scored)),
         "items": list(_item_rows(scored)),
     }
 
 
 def notes(scored: PopularityScoring) -> Iterator[str]:
-    """What a reader of the numbers must know."""
     counts, tasks = scored.instances.counts, np.array([item.task for item in scored.items])
     absent = float((counts == 0).mean()) if len(counts) else math.nan
     yield (
         f"{absent:.1%} of {len(counts):,} different {scored.options.n}-grams do not occur in the "
         "corpus; they share popularity 1"
     )
+    unmarked = np.array([item.answer is None for item in scored.items])
     for reason, lost in (
-        ("an instance is shorter than n", np.isnan(scored.scores) & ~_has_no_answer(scored)),
-        ("no item has a recorded right option", _has_no_answer(scored)),
+        ("an instance is shorter than n", np.isnan(scored.scores) & ~unmarked),
+        ("no item has a recorded right option", unmarked),
     ):
         if count := int(lost.sum()):
             yield f"{count:,} of {len(lost):,} items have no score: {reason}"
@@ -146,17 +146,14 @@ def _tied_tasks(scored: PopularityScoring, tasks: NDArray[np.str_]) -> Iterator[
             yield task, share
 
 
-def _has_no_answer(scored: PopularityScoring) -> NDArray[np.bool_]:
-    return np.array([item.answer is None for item in scored.items])
-
-
 def _source_result(scored: PopularityScoring, group_items: Labels) -> SourceResult:
     level, bases = scored.options.interval, scored.bases[group_items]
     right, wrong = scored.right[group_items], scored.wrong[group_items]
     columns = {"ips": right, "ips_wrong": wrong, "difference": right - wrong}
     if scored.options.variant == "paper":
         columns[_PAPER] = (right - wrong) / right
-    columns["ahead"] = _is_ahead(right - wrong)
+    # 1 where the right option is ahead, 0 where it is behind; nan where neither is.
+    columns["ahead"] = np.where(right == wrong, np.nan, np.heaviside(right - wrong, 0.0))
     values, intervals = estimate_columns(columns, bases, level, shares=("ahead",))
     lacking = []
     half = scored.half[group_items]
@@ -177,18 +174,16 @@ def _source_result(scored: PopularityScoring, group_items: Labels) -> SourceResu
         lacking.append("accuracy: no field says which items were answered correctly (--correct)")
     elif math.isnan(gap):
         lacking.append("accuracy_difference: one of the halves is empty")
+    # An item's instances follow one another.
+    spans = [(scored.first[i], len(scored.items[i].options)) for i in group_items.tolist()]
+    tokens = scored.instances.tokens
     return SourceResult(
         texts=len(group_items),
-        words=int(scored.instances.tokens[_instances_of(scored, group_items)].sum()),
+        words=int(sum(tokens[first : first + count].sum() for first, count in spans)),
         values={name: values[name] for name in TITLES if name in values},
         intervals={n: i for n, i in intervals.items() if level and not math.isnan(values[n])},
         notes=tuple(lacking),
     )
-
-
-def _is_ahead(differences: Floats) -> Floats:
-    """1 where the right option is ahead, 0 where it is behind; nan where neither is."""
-    return np.where(differences == 0, np.nan, np.where(differences > 0, 1.0, differences * 0))
 
 
 def _test_rows(scored: PopularityScoring) -> Sequence[Row]:
@@ -224,12 +219,6 @@ def _accuracy_of(scored: PopularityScoring, group_items: Labels) -> Share:
     return Share.of(scored.correct[group_items], scored.bases[group_items])
 
 
-def _instances_of(scored: PopularityScoring, group_items: Labels) -> Labels:
-    sizes = np.array([len(scored.items[i].options) for i in group_items])
-    starts = np.repeat(scored.first[group_items] - (np.cumsum(sizes) - sizes), sizes)
-    return np.asarray(starts + np.arange(sizes.sum()))
-
-
 def _accuracy_columns(scored: PopularityScoring, group_items: Labels) -> dict[str, Any]:
     """How many of these items there are, their score, and how they were answered."""
     share, level = _accuracy_of(scored, group_items), scored.options.interval
@@ -243,21 +232,15 @@ def _accuracy_columns(scored: PopularityScoring, group_items: Labels) -> dict[st
     }
 
 
-def _half_rows(scored: PopularityScoring) -> Iterator[Row]:
+def _accuracy_rows(
+    scored: PopularityScoring, name: str, labels: Labels, titles: Mapping[int, Any]
+) -> Iterator[Row]:
+    """Of each group a row for the items with each label."""
     for group, group_items in scored.groups.items():
-        for half, name in HALVES.items():
-            begin = {**group_columns(scored.options.by, group), "popularity": name}
-            part = group_items[scored.half[group_items] == half]
+        for label, title in titles.items():
+            part = group_items[labels[group_items] == label]
+            begin = {**group_columns(scored.options.by, group), name: title}
             yield begin | _accuracy_columns(scored, part)
-
-
-def _tenth_rows(scored: PopularityScoring) -> Iterator[Row]:
-    for group, group_items in scored.groups.items():
-        for tenth in range(1, PARTS + 1):
-            part = group_items[scored.tenth[group_items] == tenth]
-            if len(part):
-                begin = {**group_columns(scored.options.by, group), "decile": tenth}
-                yield begin | _accuracy_columns(scored, part)
 
 
 def _decile_rows(scored: PopularityScoring) -> Iterator[Row]:
@@ -335,7 +318,6 @@ def _twin_stretch(correct: Floats, half: Labels, bases: Labels) -> float:
     return max(1.0, together / alone) if alone > 0 and together > 0 else 1.0
 
 
-_EVERY = 1000
 _VALUE_NOTES = (
     "right, wrong: mean popularity (1 to 10) of the instances with the right option and with the "
     "wrong ones; difference: right - wrong, 0 where popularity does not tell them apart",
@@ -375,15 +357,12 @@ def _add_tests(rows: Rows, result: Result) -> Rows:
 def _value_columns(rows: Rows, result: Result) -> list[Column]:
     return [
         Column("source", ", ".join(result.by)),
-        *make_columns("texts=items:count ips=right:number ips_wrong?=wrong:number"),
-        Column(
-            "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
-        ),
         *make_columns(
-            "ahead?:share~value p_corrected?=p:p advantage?=relative:number "
-            "accuracy?:share accuracy_low?=low:share accuracy_high?=high:share"
+            "texts=items:count ips=right:number ips_wrong?=wrong:number difference?:number+~value "
+            "ahead?:share~value p_corrected?=p:p advantage?=relative:number accuracy?:share "
+            "accuracy_low?=low:share accuracy_high?=high:share "
+            "accuracy_difference?=high_-_low:share+~value"
         ),
-        Column(_GAP, "high - low", "share", signed=True, ends=value_ends(_GAP), optional=True),
     ]
 
 
@@ -408,15 +387,9 @@ LAYOUT = (
     FullTable(
         "pairs",
         "Pairs of n-grams and the likelihood of the answer",
-        (
-            *make_columns("group items:count pairs:number.1 seen:share"),
-            *(
-                Column(name, title, "number", 2, signed=True, ends=ends(name))
-                for name, title in (
-                    *(("together", ""), ("output", "answer"), ("expected", "")),
-                    *(("difference", ""), ("partial", "")),
-                )
-            ),
+        make_columns(
+            "group items:count pairs:number.1 seen:share together:number.2+~ "
+            "output=answer:number.2+~ expected:number.2+~ difference:number.2+~ partial:number.2+~"
         ),
         note=_PAIRS_NOTE,
     ),
@@ -434,7 +407,6 @@ def _split_facets(rows: Rows, result: Result) -> Rows:
 
 
 def _chart_scores(rows: Rows, result: Result) -> Rows:
-    """The popularity of the right instances."""
     return [
         {"group": group, "ips": row["ips"][row["answer"]]}
         for group in result.by_source

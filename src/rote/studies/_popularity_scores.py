@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import ClusterEstimate, number_clusters
 from rote.compare.correlation import partial_estimate, rank_estimate
+from rote.core.arrays import Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.json_reader import read_json
@@ -49,9 +50,6 @@ _KIND = "popularity deciles"
 _REMEDY = "Create it with `rote popularity ... --save-deciles FILE`"
 _NAMED = 4
 
-Numbers = NDArray[np.int64]
-Scores = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class PopularityScores:
@@ -60,12 +58,12 @@ class PopularityScores:
     `grams` and `counts` are the different n-grams of all texts, with their counts.
     """
 
-    ips: Scores
-    tokens: Numbers
-    different: Numbers
+    ips: Floats
+    tokens: Integers
+    different: Integers
     scale: DecileScale
     grams: Grams
-    counts: Numbers
+    counts: Integers
 
 
 def score_popularity(
@@ -114,7 +112,7 @@ def score_popularity(
 
 
 def _check_lengths(
-    tokens: Numbers, of_text: Numbers, names: Sequence[str], n: int, allowed: float
+    tokens: Integers, of_text: Integers, names: Sequence[str], n: int, allowed: float
 ) -> None:
     """Refuse an n that leaves too many texts without a score, and say which one does not."""
     lengths = [tokens[of_text == number] for number in range(len(names))]
@@ -125,19 +123,15 @@ def _check_lengths(
     listed = ", ".join(f"{name} {short[name]:.0%}" for name in worst[:_NAMED])
     if len(worst) > _NAMED:
         listed += f" and {several(len(worst) - _NAMED, 'more task')}"
-    fits = min(_longest_n(task_tokens, allowed) for task_tokens in lengths)
+    # The largest n that leaves at most the allowed share of each task's texts too short.
+    places = (min(len(some) - 1, int(allowed * len(some))) for some in lengths)
+    fits = min(int(np.sort(some)[place]) for some, place in zip(lengths, places))
     smaller = f"-n {fits} fits all of them" if fits else "some texts have no tokens"
     raise OptionError(
         f"too many instances are shorter than {several(n, 'token')} ({listed}; at most "
         f"{allowed:.0%} may be): use a smaller n ({smaller}), or an index of subwords, which cut "
         "texts into more tokens"
     )
-
-
-def _longest_n(tokens: Numbers, allowed: float) -> int:
-    """The largest n that leaves at most the allowed share of these texts too short."""
-    ordered = np.sort(tokens)
-    return int(ordered[min(len(ordered) - 1, int(allowed * len(ordered)))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +148,7 @@ class Deciles:
         last = [-(-len(ordered) * part // PARTS) - 1 for part in range(1, PARTS)]
         return cls(tuple(ordered[max(0, place)].item() for place in last), len(ordered))
 
-    def __call__(self, values: NDArray[Any]) -> Numbers:
+    def __call__(self, values: NDArray[Any]) -> Integers:
         """The part of each value, 1 to 10."""
         return 1 + np.searchsorted(np.array(self.edges), values, side="left")
 
@@ -172,12 +166,10 @@ class DecileScale:
 
     @classmethod
     def by(cls, backend: Backend, n: int, tasks: Mapping[str, Deciles]) -> DecileScale:
-        """Deciles of counts by this backend."""
         return cls(n, backend.name, backend.tokenizer, backend.index, backend.signature, tasks)
 
     @property
     def fingerprint(self) -> str:
-        """What these deciles are known by."""
         content = json.dumps(asdict(self), sort_keys=True)
         return blake2b(content.encode(), digest_size=6).hexdigest()
 
@@ -206,7 +198,6 @@ class DecileScale:
 
     @classmethod
     def read(cls, path: Path) -> DecileScale:
-        """The reverse of `write`."""
         try:
             content = read_json(path, regular=False)
         except (OSError, InputError) as error:
@@ -235,7 +226,7 @@ def _check_edges(values: Any) -> tuple[float, ...]:
     return edges
 
 
-def distinct_ngrams(layer: Layer, n: int) -> tuple[Numbers, Numbers, Grams]:
+def distinct_ngrams(layer: Layer, n: int) -> tuple[Integers, Integers, Grams]:
     """The different n-grams of each text, numbered exactly: pairs of a text and an n-gram, each
     once, by text; and the different n-grams themselves.
 
@@ -251,7 +242,7 @@ def distinct_ngrams(layer: Layer, n: int) -> tuple[Numbers, Numbers, Grams]:
     return pairs // kinds, pairs % kinds, grams
 
 
-def _number_ngrams(layer: Layer, starts: Numbers, n: int) -> tuple[Numbers, Numbers]:
+def _number_ngrams(layer: Layer, starts: Integers, n: int) -> tuple[Integers, Integers]:
     """The number of the n-gram at each start, and of each number the first item it begins at."""
     # By place; what stands behind the last start of a text is never looked at.
     at_place = layer.ids.astype(np.int64)
@@ -270,19 +261,8 @@ def _number_ngrams(layer: Layer, starts: Numbers, n: int) -> tuple[Numbers, Numb
 # Distributional memorization (Wang et al. 2025): do pairs of n-grams predict the likelihood?
 #
 # A pair is an n-gram of what the model was given and one of the right answer, two different ones.
-# The corpus says how many of its documents (or stretches of them) hold both, and how many hold
-# each:
-#
-#     together   mean of log(1 + C(x, y)) over the pairs of an item
-#     given      mean of log((1 + C(x, y)) / (1 + C(x))), the task-gram model's log P(y | x)
-#     input      mean of log(1 + C(x));  output: of log(1 + C(y))
-#     expected   mean of log(1 + C(x) C(y) / D), as by chance in D documents
-#     lift       together - expected
-#
-# Each is correlated over items (Spearman) with the log-likelihood of the right answer per token.
 # What pairs say that single n-grams do not: the difference from `expected`, and the partial
-# correlation of `together` given `input`, `output` and `expected`. Twins belong together in every
-# interval.
+# correlation of `together` given `input`, `output` and `expected`.
 
 ASKED, LIKELIHOODS = "asked", "loglikelihoods"
 SCORES = ("together", "given", "input", "output", "expected", "lift")
@@ -298,7 +278,7 @@ class NgramPairs:
     """Of each item how many pairs it has, the share that occurs together, its scores, and the
     log-likelihood of its answer; `frequent` of `different` n-grams took no part."""
 
-    number: Numbers
+    number: Integers
     both_seen: Floats
     scores: Mapping[str, Floats]
     likelihood: Floats
@@ -341,7 +321,8 @@ def count_pairs(
         item, x, y = item[near], x[near], y[near]
     used, place = np.unique(np.concatenate((x, y)), return_inverse=True)
     x, y = place[: len(x)], place[len(x) :]
-    holders = backend.holders(_select_grams(grams, used, options.pairs), options.pairs_within)
+    rows = grams.ids.reshape(-1, options.pairs)[used]
+    holders = backend.holders(Grams.of_rows(rows, grams.vocabulary), options.pairs_within)
     return _score_pairs(len(items), item, x, y, holders, likelihood, len(grams), int(often.sum()))
 
 
@@ -361,7 +342,9 @@ def _recorded_answer(item: Item) -> tuple[str, str, float] | None:
         ) from None
 
 
-def _combine_grams(text: Numbers, gram: Numbers, items: int) -> tuple[Numbers, Numbers, Numbers]:
+def _combine_grams(
+    text: Integers, gram: Integers, items: int
+) -> tuple[Integers, Integers, Integers]:
     """Every n-gram of an item's input (even texts) with each of its output (odd), but itself."""
     ends = np.searchsorted(text, np.arange(2 * items + 1))
     blocks = [np.empty((3, 0), np.int64)]
@@ -374,12 +357,8 @@ def _combine_grams(text: Numbers, gram: Numbers, items: int) -> tuple[Numbers, N
     return item_of, x, y
 
 
-def _select_grams(grams: Grams, which: Numbers, n: int) -> Grams:
-    return Grams.of_rows(grams.ids.reshape(-1, n)[which], grams.vocabulary)
-
-
 def _similar_pairs(
-    grams: Grams, x: Numbers, y: Numbers, options: Any, reporter: Reporter
+    grams: Grams, x: Integers, y: Integers, options: Any, reporter: Reporter
 ) -> Labels:
     """The pairs whose embeddings have at least this cosine."""
     from rote.annotate.embeddings import get
@@ -397,7 +376,7 @@ def _similar_pairs(
     return np.concatenate(chosen)
 
 
-def count_together(holders: Holders, x: Numbers, y: Numbers) -> Numbers:
+def count_together(holders: Holders, x: Integers, y: Integers) -> Integers:
     """How many documents hold both n-grams of each pair: those of one are marked, and looked up in
     the lists of all that are paired with it. Pairs that come again are counted once."""
     kinds = max(1, len(holders.ends))
@@ -413,18 +392,17 @@ def count_together(holders: Holders, x: Numbers, y: Numbers) -> Numbers:
         lengths = sizes[xs[same_y]]
         starts = np.cumsum(lengths) - lengths
         listed = np.repeat(begins[xs[same_y]] - starts, lengths) + np.arange(lengths.sum())
-        joint_counts[same_y] = np.add.reduceat(
-            marked[holders.units[listed]], starts, dtype=np.int64
-        )
+        hits = marked[holders.units[listed]]
+        joint_counts[same_y] = np.add.reduceat(hits, starts, dtype=np.int64)
         marked[documents] = False
     return joint_counts[again]
 
 
 def _score_pairs(
     items: int,
-    item: Numbers,
-    x: Numbers,
-    y: Numbers,
+    item: Integers,
+    x: Integers,
+    y: Integers,
     holders: Holders,
     likelihood: Floats,
     different: int,
@@ -490,19 +468,16 @@ def pair_signature(options: Any) -> dict[str, Any]:
 
 
 def pair_notes(pairs: NgramPairs, options: Any) -> Iterator[str]:
-    """What a reader of the correlations must know."""
     if pairs.frequent:
         yield (
             f"pairs: {pairs.frequent:,} of {pairs.different:,} different {options.pairs}-grams "
             f"occur more than {several(MOST_OCCURRENCES, 'time')} in the corpus and take no part"
         )
     unknown, none = np.isnan(pairs.likelihood), pairs.number == 0
-    for count, why in (
-        (int(unknown.sum()), "no log-likelihood of a right answer is known"),
-        (
-            int((none & ~unknown).sum()),
-            "no n-gram of the input occurs together with one of the answer",
-        ),
-    ):
-        if count:
+    reasons = {
+        "no log-likelihood of a right answer is known": unknown,
+        "no n-gram of the input occurs together with one of the answer": none & ~unknown,
+    }
+    for why, lacking in reasons.items():
+        if count := int(lacking.sum()):
             yield f"pairs: {count:,} of {len(none):,} items have no part: {why}"

@@ -69,8 +69,6 @@ class StudyArm:
 
 @dataclass(slots=True)
 class TrainedStudy:
-    """Everything that a study has on disk."""
-
     folder: Path
     arms: list[StudyArm]
     test: list[TrainingPair]
@@ -117,8 +115,6 @@ def list_arms(options: Any) -> list[StudyArm]:
 
 @dataclass(frozen=True, slots=True)
 class _ArmTrainer:
-    """Makes the models of a study, and their texts."""
-
     study: TrainedStudy
     options: Any
     running: ModelOptions
@@ -390,7 +386,6 @@ def _select_subset(arm: StudyArm, seed: int, study: TrainedStudy) -> list[Traini
 
 
 def _text_path(folder: Path, arm: str, seed: int, test_set: str = "") -> Path:
-    """The summaries of the test items by one model."""
     return folder / "texts" / test_set / f"{_file_name(arm)}.seed-{seed}.jsonl"
 
 
@@ -497,9 +492,8 @@ class OverlapScores:
             item = place[name]
             self.bin[item] = row["bin"] - 1 if row["bin"] is not None else -1
             for score in SCORES:
-                arm_scores.setdefault(score, np.full(shape, np.nan))[at[int(rest)], item] = row[
-                    score
-                ]
+                column = arm_scores.setdefault(score, np.full(shape, np.nan))
+                column[at[int(rest)], item] = row[score]
         self.seeds = seeds
 
     @property
@@ -560,10 +554,9 @@ def average_rows(result: Result, table: OverlapScores, study: TrainedStudy, leve
 
 def _compared_arms(study: TrainedStudy) -> list[tuple[str, str]]:
     """Each arm with the next lower theta and the lowest, equal sizes with their own size."""
-    names = [
-        arm.name for arm in study.arms if not arm.calibrated and arm.kind in ("limited", "all")
-    ]
-    pairs = [*((after, before) for before, after in pairwise(names))]
+    plain = (arm for arm in study.arms if not arm.calibrated)
+    names = [arm.name for arm in plain if arm.kind in ("limited", "all")]
+    pairs = [(after, before) for before, after in pairwise(names)]
     pairs += [(names[-1], names[0])] if len(names) > 2 else []
     for arm in study.arms:
         if arm.kind in ("random", "most-repeated"):
@@ -606,7 +599,10 @@ def neighbour_rows(table: OverlapScores, study: TrainedStudy, level: float) -> A
     treated = np.zeros((len(table.seeds), table.count), bool)
     for row, seed in enumerate(table.seeds):
         treated[row, study.apart[seed]] = True
-    for name, mask in _bin_groups(table):
+    groups: list[tuple[str, Any]] = [("all", table.bin >= 0)]
+    if table.last > 0:
+        groups += [("T_nov", table.bin == 0), ("T_sim", table.bin == table.last)]
+    for name, mask in groups:
         for score in SCORES:
             lost = table.scores["all"][score] - table.scores["without neighbours"][score]
             both = np.broadcast_to(mask, lost.shape)
@@ -620,10 +616,3 @@ def neighbour_rows(table: OverlapScores, study: TrainedStudy, level: float) -> A
                 **others.cells("lost_by_others", level),
                 **(loss - others).cells("by_rote", level),
             }
-
-
-def _bin_groups(table: OverlapScores) -> Sequence[tuple[str, Integers]]:
-    groups: list[tuple[str, Any]] = [("all", table.bin >= 0)]
-    if table.last > 0:
-        groups += [("T_nov", table.bin == 0), ("T_sim", table.bin == table.last)]
-    return groups

@@ -62,7 +62,6 @@ class SourceColumn:
     units: Mapping[str, int] = field(default_factory=dict)
 
     def take(self, sources: Container[str]) -> SourceColumn:
-        """The column over these sources alone."""
         by_source: dict[str, Any] = {
             name: {s: v for s, v in getattr(self, name).items() if s in sources}
             for name in _BY_SOURCE
@@ -295,6 +294,10 @@ def join_results(read: Sequence[tuple[str, Result]], *, matched: bool = False) -
     `matched`: values at equal size where a result has them, which come without intervals.
     """
     by = read[0][1].by
+    reference_files = {r.reference: file for file, r in read if r.reference is not None}
+    if len(reference_files) > 1:
+        references = ", ".join(f"'{name}' in {file}" for name, file in reference_files.items())
+        raise OptionError(f"the results have different references: {references}")
     level = next((r.interval.level for _, r in read if r.interval and r.interval.level), 0.95)
     columns: dict[str, SourceColumn] = {}
     sizes: dict[str, tuple[int, int]] = {}
@@ -328,7 +331,7 @@ def join_results(read: Sequence[tuple[str, Result]], *, matched: bool = False) -
                 notes[f"'{name}' has {count} in one result and {size[0]:,} in another"] = None
     return SourceTable(
         by=by,
-        reference=_common_reference(read),
+        reference=next(iter(reference_files), None),
         level=level,
         sizes=sizes,
         columns=tuple(columns.values()),
@@ -395,14 +398,6 @@ def reorder_source(source: str, fields: tuple[str, ...], by: tuple[str, ...]) ->
     return JOINT.join(values[name] for name in by)
 
 
-def _common_reference(read: Sequence[tuple[str, Result]]) -> str | None:
-    reference_files = {r.reference: file for file, r in read if r.reference is not None}
-    if len(reference_files) > 1:
-        references = ", ".join(f"'{name}' in {file}" for name, file in reference_files.items())
-        raise OptionError(f"the results have different references: {references}")
-    return next(iter(reference_files), None)
-
-
 def _note_settings(
     name: str, first: tuple[str, Result], second: tuple[str, Result]
 ) -> dict[str, None]:
@@ -445,12 +440,9 @@ def add_quality(table: SourceTable, quality: Any, wanted: Sequence[str] = ()) ->
         if wanted:
             columns = [column for column in columns if column.name in wanted]
             missing -= {column.name for column in columns}
-        column_names = {column.name for column in table.columns}
-        for column in columns:
-            if column.name in column_names:
-                raise InputError(
-                    f"'{column.name}' is there already", file=_table_name(quality_table)
-                )
+        for name in (column.name for column in columns):
+            if name in {column.name for column in table.columns}:
+                raise InputError(f"'{name}' is there already", file=_table_name(quality_table))
         table = replace(table, columns=(*table.columns, *columns), notes=(*table.notes, *notes))
     if missing:
         known = [column.name for column in table.columns if column.quality]
@@ -475,7 +467,10 @@ def read_quality(
         quality_table = _result_rows([quality_table])
     for line, row in _read_rows(quality_table):
         keys = keys or _source_keys(row, table.by, file)
-        rows.append((line, _source_name(row, keys, file, line), row))
+        for name in keys:
+            if row.get(name) in (None, ""):
+                raise InputError("is empty", file=file, line=line, field=name)
+        rows.append((line, JOINT.join(str(row[name]) for name in keys), row))
     if not rows:
         raise InputError("holds no rows", file=file)
     known = [(line, source, row) for line, source, row in rows if source in table.sizes]
@@ -530,8 +525,12 @@ def _read_rows(path: Path | Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, 
         elif path.suffix in (".jsonl", ".ndjson"):
             with open(path, encoding="utf-8-sig") as lines:
                 for number, line in enumerate(lines, 1):
-                    if line.strip():
-                        yield number, _parse_row(line, file, number)
+                    if not line.strip():
+                        continue
+                    row = parse_json(line, file, line=number)
+                    if not isinstance(row, Mapping):
+                        raise InputError("is not an object", file=file, line=number)
+                    yield number, row
         elif path.suffix == ".json":
             yield from enumerate(_result_rows(_read_saved(path, file)), 1)
         else:
@@ -562,13 +561,6 @@ def _result_rows(results: Sequence[Result]) -> list[Mapping[str, Any]]:
     return list(rows.values())
 
 
-def _parse_row(line: str, file: str, number: int) -> Mapping[str, Any]:
-    row = parse_json(line, file, line=number)
-    if not isinstance(row, Mapping):
-        raise InputError("is not an object", file=file, line=number)
-    return row
-
-
 def _source_keys(row: Mapping[str, Any], by: tuple[str, ...], file: str) -> tuple[str, ...]:
     if by and all(name in row for name in by):
         return by
@@ -577,13 +569,6 @@ def _source_keys(row: Mapping[str, Any], by: tuple[str, ...], file: str) -> tupl
     raise InputError(
         f"has no column '{SOURCE}'", file=file, remedy=f"It has: {', '.join(row) or 'none'}"
     )
-
-
-def _source_name(row: Mapping[str, Any], keys: Sequence[str], file: str, line: int) -> str:
-    for name in keys:
-        if row.get(name) in (None, ""):
-            raise InputError("is empty", file=file, line=line, field=name)
-    return JOINT.join(str(row[name]) for name in keys)
 
 
 def _numeric_columns(

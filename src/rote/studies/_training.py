@@ -68,7 +68,6 @@ def max_tokens_option() -> Any:
 
 
 def folder_option(default: str) -> Any:
-    """The folder of the models that are trained."""
     return unsigned_option(Path(default), "The folder", short="-o", metavar="DIR", writes="folder")
 
 
@@ -85,8 +84,6 @@ def from_options(kind: type[Settings], options: Any, **more: Any) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """A model and how it is fine-tuned."""
-
     model: str
     from_config: str
     tokens: int
@@ -176,8 +173,6 @@ _BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How a model is calibrated."""
-
     candidates: int
     margin: float
     alpha: float

@@ -204,9 +204,7 @@ def _pair_rows(
             **_coefficient_cells("spearman", pair.spearman),
             "exact": pair.exact,
             "weakest": pair.weakest,
-            "weakest_without": None
-            if pair.weakest_without is None
-            else sources[pair.weakest_without],
+            "weakest_without": None if (n := pair.weakest_without) is None else sources[n],
             "note": pair.reason,
         }
         for pair in correlations
@@ -341,7 +339,6 @@ def rank_pairs(result: Result) -> tuple[list[tuple[str, Row]], list[tuple[str, R
 
 
 def column_names(rows: Rows) -> list[str]:
-    """The columns of a matrix, in their order."""
     return list(dict.fromkeys([*distinct(rows, "a"), *distinct(rows, "b")]))
 
 
@@ -452,7 +449,7 @@ _DRAWN, _WITH_QUALITY = 6, 12
 
 def _chart_squares(rows: Rows, result: Result) -> Rows:
     """Both triangles of each matrix; an undefined correlation is a dash on grey."""
-    cells = []
+    cells: list[Row] = []
     for title, matrix in matrix_rows(result).items():
         most = max(row["n"] for row in matrix)
         caption = (
@@ -460,26 +457,15 @@ def _chart_squares(rows: Rows, result: Result) -> Rows:
         )
         about = {"title": title or "correlations over sources", "said": caption}
         order = {name: place for place, name in enumerate(column_names(matrix))}
-        entries = []
+        by_place: dict[tuple[int, int], Row] = {}
         for row in matrix:
             for name, (a, b) in _triangles(row).items():
                 r = row[name] if defined(row[name]) else None
                 sign = "*" * is_significant(row, name)
-                cell_text = "–" if r is None else format_number(r, ".2f") + sign
-                entries.append(
-                    (
-                        order[a],
-                        order[b],
-                        _source_table.short_name(a),
-                        _source_table.short_name(b),
-                        r,
-                        cell_text,
-                    )
-                )
-        cells += [
-            {"a": a, "b": b, "r": r, "shown": cell_text, **about}
-            for _, _, a, b, r, cell_text in sorted(entries, key=lambda cell: cell[:2])
-        ]
+                cell = {"a": _source_table.short_name(a), "b": _source_table.short_name(b), "r": r}
+                cell["shown"] = "–" if r is None else format_number(r, ".2f") + sign
+                by_place[order[a], order[b]] = {**cell, **about}
+        cells += [by_place[place] for place in sorted(by_place)]
     return cells
 
 

@@ -31,7 +31,6 @@ from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.annotate.folded_words import fold_text
 from rote.core.chart import make_chart
@@ -42,9 +41,9 @@ from rote.core.result import Result
 from rote.core.table import FullTable, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.corpus.items import Item
-from rote.curate.output_folder import FolderOptions, folder_findings
+from rote.curate.output_folder import FolderOptions, folder_findings, folder_work
 from rote.search.part_matcher import MatchOptions
-from rote.studies._items import Share, read_correctness
+from rote.studies._items import Floats, Share, read_correctness
 
 CHANCE = 2e-5
 """Twenty false matches in a million sentences; benchmarks/meaning.py saw about as many."""
@@ -95,10 +94,9 @@ def run(call: Call) -> Findings:
     from rote.annotate import embeddings
     from rote.curate.decontaminate import REWORDED, VERBATIM, decontaminate, kind_of_row
 
-    options, folder_options = call.options, call.of(FolderOptions)
+    options, folder = call.options, call.of(FolderOptions).folder("decontaminate")
     if options.meaning:
         embeddings.get().check()
-    folder = folder_options.folder("decontaminate")
     skipped: list[InputError] = []
     items = _read_items(call, "test_items", skipped, options.benchmark)
     answers = _read_items(call, "answers", skipped) if is_given(options.answers) else []
@@ -109,21 +107,13 @@ def run(call: Call) -> Findings:
         )
     if lost:
         call.reporter.say(f"{lost:,} of {len(answers):,} answers belong to no item: left out")
-    if answers and (missing := count_unanswered(right)):
+    # Items to which no source has an answer.
+    missing = int(np.isnan(list(right.values())).all(axis=0).sum()) if right else 0
+    if answers and missing:
         call.reporter.say(f"{missing:,} of {len(items):,} items have no answer")
-    result = decontaminate(
-        call.inputs,
-        items,
-        folder,
-        call.of(MatchOptions),
-        policy=options.policy,
-        chance=options.chance if options.meaning else None,
-        jobs=folder_options.jobs,
-        engine=folder_options.engine,
-        reporter=call.reporter,
-    )
-    for problem in (*skipped, *result.problems):
-        call.reporter.say(f"left out: {problem}")
+    how = {"policy": options.policy, "chance": options.chance if options.meaning else None}
+    how |= folder_work(call)
+    result = decontaminate(call.inputs, items, folder, call.of(MatchOptions), **how)
     manifest = result.manifest
     matches = sorted(result.rows, key=lambda row: (-row["score"], -row["bits"]))
     tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": manifest["items"], "found": matches}
@@ -136,13 +126,13 @@ def run(call: Call) -> Findings:
         items, right, found_items, reworded - found_items, not_judged, options.interval
     ):
         tables["accuracy"] = rows
-    return folder_findings(call, folder, result, tables, method="Wilson intervals")
+    left_out = [f"left out: {problem}" for problem in (*skipped, *result.problems)]
+    return folder_findings(call, folder, result, tables, left_out, method="Wilson intervals")
 
 
 def _read_items(
     call: Call, role: str, skipped: list[InputError], items: str | None = None
 ) -> list[Item]:
-    """The items that an option names."""
     from rote.corpus.items import fulfilling, read_records
 
     read = call.of(ReadOptions).beside(getattr(call.options, f"{role}_read"))
@@ -153,7 +143,7 @@ def _read_items(
 
 def _accuracy_rows(
     items: Sequence[Item],
-    right: Mapping[str, NDArray[np.float64]],
+    right: Mapping[str, Floats],
     found_items: set[tuple[str, str]],
     reworded: set[tuple[str, str]],
     not_judged: set[tuple[str, str]],
@@ -215,11 +205,9 @@ ITEMS_SOURCE = "items"
 _TAIL = 8
 
 
-def match_answers(
-    items: Sequence[Item], answers: Sequence[Item]
-) -> tuple[dict[str, NDArray[np.float64]], int]:
+def match_answers(items: Sequence[Item], answers: Sequence[Item]) -> tuple[dict[str, Floats], int]:
     """Of each source 1, 0 or nan for every item; and how many answers belong to no item."""
-    by_source: dict[str, NDArray[np.float64]] = {}
+    by_source: dict[str, Floats] = {}
     recorded = np.array([read_correctness(item, None) for item in items])
     if not np.isnan(recorded).all():
         by_source[ITEMS_SOURCE] = recorded
@@ -264,9 +252,8 @@ class _QuestionMatcher:
         several = [n for n in several if len(self._questions[n]) == longest]
         tells: tuple[Callable[[Item], Any], ...] = (_fold_options, attrgetter("task", "id"))
         for tell in tells:
-            if len(several) > 1:
-                same = [n for n in several if tell(self._items[n]) == tell(answer)]
-                several = same or several
+            same = [n for n in several if tell(self._items[n]) == tell(answer)]
+            several = same or several
         return several[0] if len(several) == 1 else None
 
     def _ends(self, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
@@ -278,11 +265,6 @@ class _QuestionMatcher:
 
 def _fold_options(item: Item) -> set[tuple[str, ...]]:
     return {tuple(fold_text(option)) for option in item.options}
-
-
-def count_unanswered(answers: Mapping[str, NDArray[np.float64]]) -> int:
-    """Items to which no source has an answer."""
-    return int(np.isnan(list(answers.values())).all(axis=0).sum()) if answers else 0
 
 
 STUDY = Study(
@@ -326,11 +308,10 @@ STUDY = Study(
         FullTable(
             "tasks",
             "Items found",
-            (
-                *make_columns("task items:count judged=can_be_judged:count found:count"),
-                *make_columns("with_answer=with_their_answer:count"),
-                *make_columns("reworded?=in_other_words:count"),
-                *make_columns("other_facts?=similar,_other_facts:count documents:count"),
+            make_columns(
+                "task items:count judged=can_be_judged:count found:count "
+                "with_answer=with_their_answer:count reworded?=in_other_words:count "
+                "other_facts?=similar,_other_facts:count documents:count"
             ),
         ),
         FullTable(

@@ -34,7 +34,7 @@ from rote.core.result import Result
 from rote.core.table import Column, FullTable, Pivot, Rows, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
-from rote.curate.output_folder import FolderOptions, folder_findings
+from rote.curate.output_folder import FolderOptions, folder_findings, folder_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +65,16 @@ def run(call: Call) -> Findings:
     """Find what is repeated, and write what is left."""
     from rote.curate.dedup_folder import dedup
 
-    options = call.of(FolderOptions)
-    folder = options.folder("dedup")
-    result = dedup(
-        call.inputs,
-        folder,
-        call.of(DedupOptions),
-        against=call.options.corpus,
-        memory=parse_memory(call.options.memory),
-        jobs=options.jobs,
-        engine=options.engine,
-        reporter=call.reporter,
-    )
-    for line in result.problems.listed():
-        call.reporter.say(line)
+    folder, memory = call.of(FolderOptions).folder("dedup"), parse_memory(call.options.memory)
+    how = {"against": call.options.corpus, "memory": memory, **folder_work(call)}
+    result = dedup(call.inputs, folder, call.of(DedupOptions), **how)
     manifest = result.manifest
     rows = []
     for row in manifest["sources"]:
         gone = row["words_removed_with_documents"] + row["words_cut"]
         rows.append({**row, "share": gone / max(1, row["words"])})
     tables = {"sources": rows, "shared": manifest["shared"], "passages": manifest["passages"]}
-    return folder_findings(call, folder, result, tables)
+    return folder_findings(call, folder, result, tables, result.problems.listed())
 
 
 def _account(result: Result, place: str) -> str:
@@ -180,10 +169,9 @@ STUDY = Study(
         FullTable(
             "sources",
             "What went",
-            (
-                *make_columns("source texts:count words:count"),
-                *make_columns("documents_removed=documents_that_went:count words_cut:count"),
-                *make_columns("share=share_of_words:share"),
+            make_columns(
+                "source texts:count words:count documents_removed=documents_that_went:count "
+                "words_cut:count share=share_of_words:share"
             ),
         ),
         Table(

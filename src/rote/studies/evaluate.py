@@ -19,7 +19,7 @@ and items.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -85,7 +85,12 @@ def run(call: Call) -> Findings:
     from rote.search.open_models import open_models
 
     options, by = call.options, call.options.by
-    records = list(_limit_records(call.inputs, options.limit))
+    counts: Counter[str] = Counter()
+    records: list[ItemRecord] = []
+    for record in call.inputs:
+        counts[record.item.task] += 1
+        if not options.limit or counts[record.item.task] <= options.limit:
+            records.append(record)
     items = [record.item for record in records]
     # What is wrong with the groups is said before anybody is asked.
     item_fields = [field for field in by if field != SOURCE]
@@ -143,7 +148,11 @@ def run(call: Call) -> Findings:
                 for name, group in groups.items()
             ],
             "tests": _evaluation.compare_models(rows, by),
-            "unanswered": _evaluation.unanswered_rows(rows),
+            "unanswered": [
+                {**{name: row[name] for name in (SOURCE, "task", "id")}, "why": row["unanswered"]}
+                for row in rows
+                if "unanswered" in row
+            ],
         },
         method=METHOD,
         notes=tuple(_evaluation.notes(rows)),
@@ -151,18 +160,13 @@ def run(call: Call) -> Findings:
     )
 
 
-def _limit_records(records: Sequence[ItemRecord], limit: int) -> Iterator[ItemRecord]:
-    """So many of each task; all where there is no limit."""
-    counts: Counter[str] = Counter()
-    for record in records:
-        counts[record.item.task] += 1
-        if not limit or counts[record.item.task] <= limit:
-            yield record
-
-
-def _say_shots(settings: Mapping[str, str]) -> str:
+def _method(settings: Mapping[str, str]) -> str:
     shots = int(settings.get("shots", 0))
-    return f"with {several(shots, 'example')}" if shots else "without examples"
+    examples = f"with {several(shots, 'example')}" if shots else "without examples"
+    return (
+        f"Each model answers by the option with the highest log-likelihood, {examples} before the "
+        f"question (prompts: {settings['prompts']})"
+    )
 
 
 STUDY = Study(
@@ -178,9 +182,6 @@ STUDY = Study(
     section="items",
     layout=LAYOUT,
     charts=CHARTS,
-    method=lambda settings: (
-        "Each model answers by the option with the highest log-likelihood, "
-        f"{_say_shots(settings)} before the question (prompts: {settings['prompts']})"
-    ),
+    method=_method,
     report=lambda context: context.lacks("model") or {"model": context.model},
 )

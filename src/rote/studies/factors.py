@@ -110,7 +110,8 @@ def _agreement_rows(rows: Rows, result: Result) -> list[Row]:
             neighbours.setdefault((row["facet"], row["column"]), []).append(row["spearman"])
     return [
         {
-            **_facet_and_column(row),
+            "facet": row["facet"] or None,
+            "column": _source_table.short_name(row["column"]),
             "w": row["w"],
             "p": row["p"],
             "sources": len(row["sources"]),
@@ -119,10 +120,6 @@ def _agreement_rows(rows: Rows, result: Result) -> list[Row]:
         }
         for row in rows
     ]
-
-
-def _facet_and_column(row: Row) -> dict[str, Any]:
-    return {"facet": row["facet"] or None, "column": _source_table.short_name(row["column"])}
 
 
 def _format_range(values: list[float]) -> str:
@@ -161,7 +158,7 @@ LAYOUT = (
             "down:count p_sign=sign_test:p p_wilcoxon=Wilcoxon:p p_corrected=corrected:p"
         ),
         note="corrected: Wilcoxon's p-value by Holm over the values",
-        rows=lambda rows, result: [{**row, **_facet_and_column(row)} for row in rows],
+        rows=_factors.shorten_columns,
     ),
     *_factors.MIXED_TABLES,
 )
@@ -259,7 +256,6 @@ class Options(TableOptions):
 
     @property
     def factor(self) -> str:
-        """The factor, which is always named."""
         return str(self.over)
 
 

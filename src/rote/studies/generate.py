@@ -23,7 +23,7 @@ all settings and its seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -93,12 +93,7 @@ def run(call: Call) -> Findings:
     return Findings(
         signed={"models": [model.signature for model in models.values()], "texts": result.texts},
         tables={"sources": rows},
-        about={
-            "file": str(target.output),
-            "texts": result.texts,
-            "before": result.before,
-            "sources": rows,
-        },
+        about={"file": str(target.output), **asdict(result), "sources": rows},
     )
 
 
@@ -117,9 +112,7 @@ def _announce_plan(plan: GenerationPlan) -> str:
 
 def _note_repeated_prompts(plan: GenerationPlan) -> str | None:
     """A remark on prompts that are the same where nothing is drawn."""
-    certain = next(
-        (decoding for decoding in plan.decodings if generating.is_certain(decoding)), None
-    )
+    certain = next(filter(generating.is_certain, plan.decodings), None)
     same = len(plan.prompts) - len({prompt.text for prompt in plan.prompts}) + 1
     if certain is None or same == 1:
         return None

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
@@ -153,8 +153,9 @@ def read_answers(
             if record.get("kind") == "highlights":
                 continue
             if record.get("kind") == "pair":
-                pair = JudgePair(*(_text_field(record, name) for name in _PAIR_FIELDS))
-                if pair.better not in _BETTER or pair.a == pair.b:
+                pair = JudgePair(*map(record.__getitem__, _PAIR_FIELDS))
+                texts = all(isinstance(value, str) for value in astuple(pair))
+                if not texts or pair.better not in _BETTER or pair.a == pair.b:
                     raise ValueError
                 both = sorted((pair.a, pair.b))
                 pairs[(pair.judge, pair.doc_id, pair.of, *both)] = pair
@@ -190,12 +191,6 @@ def read_answers(
     return JudgeAnswers(list(answers.values()), list(pairs.values()))
 
 
-def _text_field(record: Mapping[str, Any], name: str) -> str:
-    if not isinstance(record[name], str):
-        raise TypeError
-    return str(record[name])
-
-
 def _read_lines(inputs: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tuple[str, int, Any]]:
     """What may be an answer, with its place: lines of files, records as they are."""
     for place, entry in enumerate(inputs, 1):
@@ -205,9 +200,8 @@ def _read_lines(inputs: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tu
         try:
             lines = Path(entry).read_text("utf-8").splitlines()
         except OSError as error:
-            raise InputError(
-                str(error.strerror), file=str(entry), remedy="Check the path"
-            ) from None
+            problem = str(error.strerror)
+            raise InputError(problem, file=str(entry), remedy="Check the path") from None
         except UnicodeDecodeError:
             raise InputError("not UTF-8: not answers of a judge", file=str(entry)) from None
         yield from ((str(entry), n, line) for n, line in enumerate(lines, 1) if line.strip())

@@ -360,7 +360,6 @@ def _source_result(verdicts: Sequence[PairVerdict], source: str, options: Option
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.corpus_reader import write_lines
     from rote.search.open_models import open_models
 
     options: Options = call.options
@@ -369,8 +368,6 @@ def run(call: Call) -> Findings:
     documents = {name: items[name] for name in draw_documents(items, options.sample, options.seed)}
     models = open_models(options.model, call.of(ModelOptions), call.reporter)
     verdicts, records = judge_pairs(documents, models, options, call.reporter)
-    if options.write:
-        write_lines(options.write, records)
     tables: dict[str, list[dict[str, Any]]] = {"wins": [], "position": [], "length": []}
     for name in models:
         for of in options.of:

@@ -21,7 +21,7 @@ from rote.core.result import Result
 from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.limit import LimitOptions
-from rote.curate.output_folder import FolderOptions, folder_findings
+from rote.curate.output_folder import FolderOptions, folder_findings, folder_work
 
 _SHOWN = 3
 
@@ -30,17 +30,10 @@ def run(call: Call) -> Findings:
     """Count, choose, and write what is not there yet."""
     from rote.curate.limit_folder import limit
 
-    chosen, options = call.options, call.of(FolderOptions)
-    folder = options.folder("limit")
-    how: dict[str, Any] = {
-        "jobs": options.jobs,
-        "engine": options.engine,
-        "reporter": call.reporter,
-    }
-    result = limit(call.inputs, folder, chosen, **how)
-    for line in result.problems.listed():
-        call.reporter.say(line)
-    return folder_findings(call, folder, result, {"subsets": list(_subset_rows(result.manifest))})
+    folder = call.of(FolderOptions).folder("limit")
+    result = limit(call.inputs, folder, call.options, **folder_work(call))
+    tables = {"subsets": list(_subset_rows(result.manifest))}
+    return folder_findings(call, folder, result, tables, result.problems.listed())
 
 
 def _subset_rows(manifest: dict[str, Any]) -> Iterator[dict[str, str]]:
@@ -55,15 +48,16 @@ def _subset_rows(manifest: dict[str, Any]) -> Iterator[dict[str, str]]:
         yield {
             "max": f"{most:,}",
             "subset": kind,
-            "texts": _format_range([f"{n:,}" for n in sorted(each["texts"] for each in seeds)]),
-            "share": _format_range([f"{share:.1%}" for share in sorted(shares)]),
-            "words": _format_range([f"{n:,}" for n in sorted(each["words"] for each in seeds)]),
+            "texts": _format_range([each["texts"] for each in seeds], ","),
+            "share": _format_range(shares, ".1%"),
+            "words": _format_range([each["words"] for each in seeds], ","),
             "blocked": "; ".join(f"{each['ngram']} ({each['texts']:,})" for each in blockers),
         }
 
 
-def _format_range(ordered: list[str]) -> str:
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+def _format_range(numbers: list[float], spec: str) -> str:
+    low, high = format(min(numbers), spec), format(max(numbers), spec)
+    return low if low == high else f"{low} to {high}"
 
 
 def _account(result: Result, place: str) -> str:

@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
@@ -52,11 +51,10 @@ from rote.curate.perturb import Perturbed, PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies import _perturb_checks, _perturb_output
-from rote.studies._evaluation import ANSWER_FIELDS
-from rote.studies._items import CORRECTNESS, describe_values, estimate_columns
+from rote.studies._evaluation import ANSWER_FIELDS, unanswered_notes
+from rote.studies._items import CORRECTNESS, Floats, Labels, describe_values, estimate_columns
 from rote.studies._perturb_checks import (
     BeforeAfter,
-    Floats,
     ItemPairs,
     JudgeOptions,
     PerturbAnswers,
@@ -342,17 +340,14 @@ def _recorded_answers(
     return (BeforeAfter("", "", before, after, *words),)
 
 
-def _task_kind(pairs: ItemPairs, task_items: NDArray[np.int64]) -> str | None:
+def _task_kind(pairs: ItemPairs, task_items: Labels) -> str | None:
     """Formal or functional, where all items of a task say the same."""
     kinds = {pairs.before[n].meta.get("kind") for n in task_items.tolist()}
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def _answer_notes(spoken: ModelVerdicts) -> Iterator[str]:
-    rows = spoken.answers.rows if spoken.answers else ()
-    count = Counter((row["source"], row["unanswered"]) for row in rows if "unanswered" in row)
-    for (name, why), number in count.items():
-        yield f"{name}: no answer to {several(number, 'item')}, not counted ({why})"
+    yield from unanswered_notes(spoken.answers.rows if spoken.answers else ())
     # A judge that says the same of everything may not be able to judge.
     marks = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
     if len(marks) > 1 and len(set(marks.tolist())) == 1:
@@ -410,7 +405,7 @@ def _check_columns(
 
 def _source_result(
     task: str,
-    task_items: NDArray[np.int64],
+    task_items: Labels,
     pairs: ItemPairs,
     columns: Mapping[str, Floats],
     done: Perturbed | None,

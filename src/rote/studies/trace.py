@@ -30,7 +30,7 @@ from rote.core.metric import (
 )
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Table, make_columns
-from rote.corpus import Corpus, ReadOptions, open_corpus, read_option
+from rote.corpus import ReadOptions, open_corpus, read_option
 from rote.search.trace.options import MEANING, TraceOptions
 
 if TYPE_CHECKING:
@@ -82,6 +82,12 @@ def run(call: Call) -> Findings:
     options, texts = call.options, call.inputs
     layers = ("lower", "lemma", *([MEANING] if MEANING in call.of(TraceOptions).kinds else ()))
     index = reference_corpus.open_reference_index(options.corpus, layers, call.reporter)
+    unrelated = None
+    if is_given(options.unrelated):
+        if MEANING not in layers:
+            raise OptionError(f"--unrelated is for matches of meaning: add --kinds {MEANING}")
+        read = call.of(ReadOptions).beside(options.unrelated_read)
+        unrelated = open_corpus(options.unrelated, read, role="unrelated")
     traced = trace(
         index,
         texts,
@@ -89,7 +95,7 @@ def run(call: Call) -> Findings:
         jobs=options.jobs,
         engine=options.engine,
         reporter=call.reporter,
-        unrelated=_open_unrelated(call),
+        unrelated=unrelated,
     )
     return Findings(
         signed={
@@ -114,16 +120,6 @@ def run(call: Call) -> Findings:
         listing="spans",
         detail=traced,
     )
-
-
-def _open_unrelated(call: Call) -> Corpus | None:
-    options = call.options
-    if not is_given(options.unrelated):
-        return None
-    if MEANING not in call.of(TraceOptions).kinds:
-        raise OptionError(f"--unrelated is for matches of meaning: add --kinds {MEANING}")
-    read = call.of(ReadOptions).beside(options.unrelated_read)
-    return open_corpus(options.unrelated, read, role="unrelated")
 
 
 def _span_row(span: Span, traced: Trace) -> dict[str, Any]:

@@ -214,10 +214,7 @@ class Edit:
             "text": self.document,
             "original": self.pair.document,
             "reference": self.pair.reference,
-            "how": self.how,
-            "type": self.type,
-            "old": self.old,
-            "new": self.new,
+            **{name: getattr(self, name) for name in ("how", "type", "old", "new")},
         }
 
 

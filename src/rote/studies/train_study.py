@@ -30,7 +30,7 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, FullTable, ends, make_columns
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, read_pairs
 from rote.models.options import ModelOptions
@@ -133,10 +133,6 @@ def _account(result: Result, place: str) -> str:
     return "\n".join([*lines, *result.about["notes"]])
 
 
-def _interval_column(name: str) -> Column:
-    return Column(name, kind="number", ends=ends(name), optional=True)
-
-
 STUDY = Study(
     name="train-study",
     title="Training with and without repetition",
@@ -167,12 +163,8 @@ STUDY = Study(
         FullTable(
             "averages",
             "Scores",
-            (
-                *make_columns("test? source score"),
-                _interval_column("mean"),
-                _interval_column("nov"),
-                _interval_column("sim"),
-                *make_columns("between_seeds?:number"),
+            make_columns(
+                "test? source score mean?:number~ nov?:number~ sim?:number~ between_seeds?:number"
             ),
             note="all test items, the most novel (T_nov), and those closest to the training set "
             "(T_sim); between seeds: standard deviation of the mean",
@@ -180,13 +172,9 @@ STUDY = Study(
         FullTable(
             "contrasts",
             "What repetition adds",
-            (
-                *make_columns("test? source than score"),
-                _interval_column("in_nov"),
-                _interval_column("in_sim"),
-                _interval_column("more_in_sim"),
-                *make_columns("between_seeds?:number"),
-                _interval_column("more_in_placebo"),
+            make_columns(
+                "test? source than score in_nov?:number~ in_sim?:number~ more_in_sim?:number~ "
+                "between_seeds?:number more_in_placebo?:number~"
             ),
             note="the difference of two systems on the same items in T_nov and in T_sim, and how "
             "much larger it is in T_sim (between seeds: its standard deviation); the same with "
@@ -195,11 +183,9 @@ STUDY = Study(
         FullTable(
             "neighbours",
             "With and without an item's neighbours",
-            (
-                *make_columns("test? items score count:count"),
-                _interval_column("lost"),
-                _interval_column("lost_by_others"),
-                _interval_column("by_rote"),
+            make_columns(
+                "test? items score count:count lost?:number~ lost_by_others?:number~ "
+                "by_rote?:number~"
             ),
             note="what items lose when the pairs that share a 4-gram with them are left out, what "
             "the others lose, and the difference",

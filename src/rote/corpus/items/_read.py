@@ -51,7 +51,6 @@ class Item:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     def instances(self) -> list[str]:
-        """The context with each of the options."""
         return [f"{self.context}{option}{self.ending}" for option in self.options]
 
     @property
@@ -383,11 +382,8 @@ def read_records(
         isinstance(place, (Item, ItemRecord)) for place in places
     ):
         for place in places:
-            yield (
-                place
-                if isinstance(place, ItemRecord)
-                else ItemRecord("choices", asdict(place), place)
-            )
+            is_record = isinstance(place, ItemRecord)
+            yield place if is_record else ItemRecord("choices", asdict(place), place)
         return
     for shard in open_corpus(places, files, role=role, called=called).shards():
         origin = shard.origin

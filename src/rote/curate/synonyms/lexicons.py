@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rote.core import plugins
 from rote.core.arrays import ENDING, unpack
-from rote.core.errors import MissingExtra, OptionError, UnknownName
+from rote.core.errors import MissingExtra, OptionError
 
 _BLANK = re.compile(r"\b(?:one|someone|somebody)(?:'s|self)\b")
 ROOM = "curate.synonyms.lexicons"
@@ -57,8 +57,6 @@ class Sense:
 
 
 class SynonymLexicon(Protocol):
-    """What a file in this folder makes."""
-
     @property
     def signature(self) -> str:
         """Name and version."""
@@ -81,11 +79,7 @@ class SynonymLexicon(Protocol):
 
 
 def get(name: str = DEFAULT) -> SynonymLexicon:
-    """The lexicon of this name."""
     kind, _, rest = name.partition(":")
-    known = plugins.members(ROOM)
-    if kind not in known:
-        raise UnknownName("lexicon", kind, known)
     member = plugins.load(ROOM, kind)
     return cast(SynonymLexicon, getattr(member, "lexicon", member)(rest))
 
@@ -277,8 +271,6 @@ def wn(rest: str) -> Wn:
 
 @dataclass(frozen=True, slots=True)
 class Wn:
-    """A lexicon that `wn` has opened."""
-
     wordnet: Any
 
     @property

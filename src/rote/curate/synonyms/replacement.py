@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -31,13 +31,13 @@ from rote.curate.synonyms.words import (
     TAGS,
     Key,
     Word,
-    WordPart,
     agree_article,
     forms,
     inflect,
     match_case,
     take_same_clauses,
     take_same_prepositions,
+    word_groups,
 )
 
 SHARED, NEAR_SHARED = (0.6, 0.5), (0.5, 0.35)
@@ -61,12 +61,9 @@ _UNWANTED = frozenset(
     "wench".split()
 )
 """Archaic words that novels have, and pronouns."""
-_APART = frozenset(
-    frozenset(pair.split("/"))
-    for pair in (
-        "brow/forehead career/vocation castle/palace closet/cupboard committee/commission "
-        "conclusion/decision holiday/vacation nutrient/food notice/detect"
-    ).split()
+_APART = word_groups(
+    "brow/forehead career/vocation castle/palace closet/cupboard committee/commission "
+    "conclusion/decision holiday/vacation nutrient/food notice/detect"
 )
 """Words that share a synset but not a meaning."""
 _UNCOUNTED = frozenset(
@@ -239,21 +236,27 @@ def mark_bound_words(
         claims = claimed.setdefault(word.key, set())
         for part in word.parts:
             counts[part.form] += 1
-            claims |= _part_forms(part)
+            claims.add(part.form)
+            if part.pos is not None:
+                claims |= _inflections(part.lemma.lower(), part.pos)
     stay = {word.key for word in words if word.why}
     for key, claims in claimed.items():
         if any(standing.get(form, 0) > form_counts[key][form] for form in claims):
             stay.add(key)
-    return [
-        replace(word, why=UNLIKE) if word.key in stay and not word.why else word for word in words
-    ]
+    return _mark_words(words, UNLIKE, lambda word: word.key in stay and not word.why)
+
+
+def _mark_words(words: list[Word], why: str, stays: Callable[[Word], bool]) -> list[Word]:
+    return [replace(word, why=why) if stays(word) else word for word in words]
 
 
 def target_forms(item: Item) -> frozenset[str]:
-    """All forms of the word that an item with a single option asks for."""
+    """All forms of the word that an item with a single option asks for, as a noun and a verb."""
     if len(item.options) != 1:
         return frozenset()
-    return _all_forms(item.options[0].strip().lower())
+    word = item.options[0].strip().lower()
+    noun, verb = lemma_of(word, "NOUN"), lemma_of(word, "VERB")
+    return frozenset((word,)) | _inflections(noun, "noun") | _inflections(verb, "verb")
 
 
 def _unify_tags(words: Sequence[Word]) -> list[Word]:
@@ -290,12 +293,9 @@ def _keep_contrast(item: Item, words: list[Word]) -> list[Word]:
     if len(item.options) < 2 or apart > _FEW or (longest > _FEW and 2 * common.total() < longest):
         return words
     differ = frozenset(form for count in counts for form in count - common)
-    return [
-        replace(word, why=CONTRAST)
-        if not word.why and any(part.form in differ for part in word.parts)
-        else word
-        for word in words
-    ]
+    return _mark_words(
+        words, CONTRAST, lambda word: not word.why and any(p.form in differ for p in word.parts)
+    )
 
 
 def _unify_bounds(words: list[Word]) -> list[Word]:
@@ -303,34 +303,19 @@ def _unify_bounds(words: list[Word]) -> list[Word]:
     for word in words:
         if word.bound:
             bounds.setdefault(word.key, set()).add(word.bound)
-    # Verbs that take the same clauses and the same prepositions are not known: those stay.
-    return [
-        replace(
-            word,
-            bound=min(word_bounds),
-            why=word.why or ("" if len(word_bounds) == 1 else min(word_bounds)),
-        )
-        if (word_bounds := bounds.get(word.key))
-        else word
-        for word in words
-    ]
-
-
-def _part_forms(part: WordPart) -> frozenset[str]:
-    own_form = frozenset((part.form,))
-    return own_form if part.pos is None else own_form | _inflections(part.lemma.lower(), part.pos)
+    unified = []
+    for word in words:
+        if kinds := bounds.get(word.key):
+            # Verbs that take the same clauses and the same prepositions are not known: those stay.
+            why = word.why or ("" if len(kinds) == 1 else min(kinds))
+            word = replace(word, bound=min(kinds), why=why)
+        unified.append(word)
+    return unified
 
 
 @cache
 def _inflections(lemma: str, pos: Pos) -> frozenset[str]:
     return frozenset(form.lower() for tag in TAGS[pos] for form in forms(lemma, pos, tag))
-
-
-def _all_forms(word: str) -> frozenset[str]:
-    """Those of the noun and of the verb that a word may be."""
-    return frozenset((word,)).union(
-        _inflections(lemma_of(word, "NOUN"), "noun"), _inflections(lemma_of(word, "VERB"), "verb")
-    )
 
 
 Variant = Literal["careful", "exact", "paper"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.core import plugins
 from rote.core.arrays import ENDING, unpack
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import OptionError
 from rote.core.model import Continuation, Model
 from rote.core.progress import Reporter, Silent
 from rote.curate.synonyms.lexicons import Frame, Pos, Sense, SynonymLexicon
@@ -60,8 +60,6 @@ class SenseAnswer:
 
 
 class SenseChooser(Protocol):
-    """What chooses senses."""
-
     @property
     def signature(self) -> str:
         """Name and version."""
@@ -87,9 +85,6 @@ def get(
 ) -> SenseChooser:
     """The way to choose of this name; `models` says how a model is run, where one is asked."""
     kind, _, rest = name.partition(":")
-    known = plugins.members(ROOM)
-    if kind not in known:
-        raise UnknownName("way to choose a sense", kind, known)
     if kind == _MODEL:
         return model(rest, models or ModelOptions(), reporter or Silent())
     member = plugins.load(ROOM, kind)
@@ -127,7 +122,8 @@ def context(rest: str) -> ContextChooser:
 
 @dataclass(frozen=True, slots=True)
 class ContextChooser:
-    """Looks at the words around."""
+    known: dict[tuple[str, str], Vector] = field(default_factory=dict)
+    """The vectors of synsets, which are asked for again and again."""
 
     @property
     def signature(self) -> str:
@@ -136,45 +132,33 @@ class ContextChooser:
     def __call__(
         self, questions: Sequence[SenseQuestion], lexicon: SynonymLexicon, reporter: Reporter
     ) -> list[SenseAnswer]:
-        judge = _ContextJudge(lexicon)
+        self.known.clear()
         with reporter.stage("choosing senses", len(questions)) as advance:
             answers = []
             for question in questions:
-                answers.append(judge.answer(question))
+                answers.append(self._answer(question, lexicon))
                 advance(1)
         return answers
 
-
-@dataclass(slots=True)
-class _ContextJudge:
-    """Keeps the vectors of synsets, which are asked for again and again."""
-
-    lexicon: SynonymLexicon
-    known: dict[tuple[str, str], Vector] = field(default_factory=dict)
-
-    def answer(self, question: SenseQuestion) -> SenseAnswer:
-        if len(question.senses) == 1:
+    def _answer(self, question: SenseQuestion, lexicon: SynonymLexicon) -> SenseAnswer:
+        senses, lemma = question.senses, question.lemma
+        if len(senses) == 1:
             return SenseAnswer(0, 1.0)
         around = _mean_direction(question.around)
+        near = np.array([self._synset(sense, lemma, lexicon) @ around for sense in senses])
+        frame = question.frame  # where it is not known, any sense may stand there
+        fits = np.array([not frame or not s.frames or frame in s.frames for s in senses])
         strength = STRENGTH[question.pos]
-        near = np.array([self._synset(sense, question.lemma) @ around for sense in question.senses])
-        fits = np.array([_fits_frame(question, sense) for sense in question.senses])
-        scores = np.log(sense_shares(question.senses)) + strength * near + UNFIT * ~fits
-        return _best_answer(scores)
+        return _best_answer(np.log(sense_shares(senses)) + strength * near + UNFIT * ~fits)
 
-    def _synset(self, sense: Sense, lemma: str) -> Vector:
+    def _synset(self, sense: Sense, lemma: str, lexicon: SynonymLexicon) -> Vector:
         key = sense.synset, lemma
         if key not in self.known:
             synset_words = _lemma_words(sense.others(lemma))
-            related = _lemma_words(self.lexicon.related(sense)[:_RELATED])
-            gloss = [word for word in _lemma_words([self.lexicon.gloss(sense)]) if word != lemma]
+            related = _lemma_words(lexicon.related(sense)[:_RELATED])
+            gloss = [word for word in _lemma_words([lexicon.gloss(sense)]) if word != lemma]
             self.known[key] = _mean_direction([*synset_words * 2, *related, *gloss * 2])
         return self.known[key]
-
-
-def _fits_frame(question: SenseQuestion, sense: Sense) -> bool:
-    """Whether a verb of this sense can stand as the word does; unknown is taken for yes."""
-    return question.frame is None or not sense.frames or question.frame in sense.frames
 
 
 def _lemma_words(lemmas: Iterable[str]) -> list[str]:
@@ -229,8 +213,6 @@ def _mean_direction(words: Iterable[str]) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class OrderChooser:
-    """Always the first."""
-
     @property
     def signature(self) -> str:
         return "order/1"
@@ -266,8 +248,6 @@ def model(rest: str, options: ModelOptions, reporter: Reporter) -> ModelChooser:
 
 @dataclass(frozen=True, slots=True)
 class ModelChooser:
-    """Asks a model."""
-
     model: Model
 
     @property
@@ -304,7 +284,6 @@ class ModelChooser:
 
 
 def sense_prompt(question: SenseQuestion, lexicon: SynonymLexicon) -> str:
-    """What the model reads before the number."""
     word = question.text[question.start : question.end]
     lines = [
         f'Sentence: "{question.text.strip()}"',

@@ -73,8 +73,7 @@ def fitting_tag(form: str, lemma: str, pos: Pos, tag: str) -> str:
 
 def match_case(form: str, original: str) -> str:
     """A form with the capitals of the word that it replaces."""
-    letters = [character for character in original if character.isalpha()]
-    if len(letters) > 1 and all(character.isupper() for character in letters):
+    if _is_shouted(original):
         return form.upper()
     if original[:1].isupper():
         return form[:1].upper() + form[1:]
@@ -121,7 +120,6 @@ _ARTICLE = re.compile(r"(?i)(?:^|(?<=[^\w'’-]))(an?)(\s+)$")
 
 
 def starts_with_vowel(text: str) -> bool:
-    """Whether a text begins with the sound of a vowel."""
     spelled_out = _LETTERS.match(text) and (text[1:2].isupper() or text[1:2] in ("", "-"))
     if spelled_out or _SILENT.match(text):
         return True
@@ -134,12 +132,13 @@ def agree_article(before: str, original: str, replacement: str) -> str:
     if not match or starts_with_vowel(original) == starts_with_vowel(replacement):
         return before
     article = match[1]
-    turned = article[0] if len(article) == 2 else article + ("N" if _is_shouted(before) else "n")
+    ending = "N" if _is_shouted(before[-12:]) else "n"
+    turned = article[0] if len(article) == 2 else article + ending
     return before[: match.start(1)] + turned + match[2]
 
 
-def _is_shouted(before: str) -> bool:
-    letters = [character for character in before[-12:] if character.isalpha()]
+def _is_shouted(text: str) -> bool:
+    letters = [character for character in text if character.isalpha()]
     return len(letters) > 1 and all(character.isupper() for character in letters)
 
 
@@ -160,20 +159,21 @@ _LIGHT: dict[Pos, frozenset[str]] = {
     ),
 }
 """Words that mean little alone: what they mean is in their object, or in the phrase."""
-_SAME_CLAUSES = tuple(
-    frozenset(verbs.split("/"))
-    for verbs in (
-        "want/desire try/attempt begin/start/commence cease/stop/quit presume/assume "
-        "recall/remember/recollect"
-    ).split()
+
+
+def word_groups(text: str) -> frozenset[frozenset[str]]:
+    """Groups of words, written as `one/two three/four`."""
+    return frozenset(frozenset(group.split("/")) for group in text.split())
+
+
+_SAME_CLAUSES = word_groups(
+    "want/desire try/attempt begin/start/commence cease/stop/quit presume/assume "
+    "recall/remember/recollect"
 )
 """Verbs that take the same clauses."""
-_SAME_PREPOSITIONS = tuple(
-    frozenset(verbs.split("/"))
-    for verbs in (
-        "talk/speak stare/gaze yell/scream reply/respond disappear/vanish crawl/creep leap/jump "
-        "wander/roam happen/occur"
-    ).split()
+_SAME_PREPOSITIONS = word_groups(
+    "talk/speak stare/gaze yell/scream reply/respond disappear/vanish crawl/creep leap/jump "
+    "wander/roam happen/occur"
 )
 """Verbs that take the same prepositions and adverbs."""
 _CONTROL = frozenset("compel encourage force need order permit require urge want".split())

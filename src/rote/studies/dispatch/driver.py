@@ -171,7 +171,6 @@ def _build_result(record: Study, options: Any, findings: Findings, level: float)
         reference=findings.reference,
         interval=Interval(level, findings.method) if level and findings.method else None,
         by_source=findings.sources,
-        comparisons=findings.comparisons,
         tables={"values": findings.values, **findings.tables},
         notes=tuple(findings.notes),
         records=findings.records,

@@ -65,17 +65,16 @@ class CommandFunction:
 
 @cache
 def describe(name: str) -> CommandFunction:
-    """The function of this name."""
     room, member = functions()[name]
     if not room.startswith("cli."):
         record = find(member)
         input_name, hint = _INPUTS["texts" if isinstance(record, Metric) else record.takes]
         shared = {str(number): kind for number, kind in enumerate(option_kinds(record))}
         inputs = [Parameter(input_name, Parameter.POSITIONAL_ONLY, annotation=hint)]
-        words, help = " ".join(words_of(member)), command_help(record)
+        words, help = _shell_words(room, member), command_help(record)
         run = functools.partial(run_command, member)
         return CommandFunction(name, words, help, inputs, shared, record.without, "Result", run)
-    loaded = plugins.load(room, member)
+    words, loaded = _shell_words(room, member), plugins.load(room, member)
     # Of commands that share a file the member is the command, else the module that holds it.
     command = getattr(loaded, "command", loaded)
     module = import_module(f"rote.{room}") if command is loaded else loaded
@@ -90,7 +89,6 @@ def describe(name: str) -> CommandFunction:
         for parameter, p in parameters
         if parameter not in options and parameter != "reporter"
     ]
-    words = f"index {member}" if room == "cli.index" else member
     left_out = [option for option in every if option not in flags or option in _SHELL_ONLY]
     help = command.help or ""
     returns = str(signature.return_annotation)
