@@ -10,7 +10,7 @@ word of the document, -1 for a root), `sentence_ends` (numbers of words), and `t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -93,9 +93,7 @@ class Assembly:
                 raise self.missing(place, _KINDS[name])
         entries = chain.from_iterable(columns.get(column, ()) for columns in self.documents)
         vocabulary, ids = number(entries)
-        return Layer(
-            name, ids, vocabulary, word.starts, word.ends, word.text_ends, word.sentence_ends
-        )
+        return replace(word, name=name, ids=ids, vocabulary=vocabulary)
 
     def _heads(self, text_ends: Offsets) -> Ids:
         offsets = []
