@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -156,15 +156,8 @@ def occurrence_at(
 
 def describe_occurrence(occurrence: Occurrence, context: MatchContext) -> dict[str, Any]:
     """Where a match stands and the text around it, as rows tell it."""
-    return {
-        "document": occurrence.document,
-        "author": occurrence.author,
-        "start": occurrence.start,
-        "end": occurrence.end,
-        "before": context.before,
-        "match": context.match,
-        "after": context.after,
-    }
+    names = ("document", "author", "start", "end")
+    return {name: getattr(occurrence, name) for name in names} | asdict(context)
 
 
 def context_of(documents: Documents, occurrence: Occurrence, around: int) -> MatchContext:

@@ -122,12 +122,7 @@ class Chance:
     def parse(cls, plain: dict[str, Any]) -> Chance:
         """From what `plain` gives."""
         tails = (
-            ScoreTail(
-                np.array(plain[name]["sizes"]),
-                np.array(plain[name]["levels"]),
-                np.array(plain[name]["scales"]),
-                plain[name]["texts"],
-            )
+            ScoreTail(*(np.array(plain[name][each]) for each in _COLUMNS), plain[name]["texts"])
             for name in ("sentence", "passage")
         )
         return cls(*tails)

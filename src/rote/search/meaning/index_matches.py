@@ -32,7 +32,7 @@ from rote.search.meaning.chains import (
     word_weight,
 )
 from rote.search.meaning.chance import BLOCK, BLOCKS, Chance, draw_blocks, estimate_chance
-from rote.search.meaning.facts import compare_facts, read_facts
+from rote.search.meaning.facts import compare_pairs
 
 VERSION = f"{chains.VERSION}+{chance.VERSION}+facts/{facts.VERSION}"
 HELD = 0.5
@@ -268,19 +268,13 @@ def find_reworded(
         rival = best.get(item)
         if rival is None or (match.p, -match.similarity) < (rival.p, -rival.similarity):
             best[item] = match
-    strings = [
+    pairs = [
         (parts[match.text], index.context(_occurrence(index, match), 0).match)
         for match in best.values()
     ]
-    known = read_facts([string for pair in strings for string in pair])
     return {
-        item: ItemMeaning(
-            match.text,
-            parts[match.text],
-            match,
-            compare_facts(known[2 * number], known[2 * number + 1]),
-        )
-        for number, (item, match) in enumerate(best.items())
+        item: ItemMeaning(match.text, parts[match.text], match, differing)
+        for (item, match), differing in zip(best.items(), compare_pairs(pairs))
     }
 
 

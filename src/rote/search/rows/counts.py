@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -201,20 +201,13 @@ def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
             flags &= np.array([fulfilled[value] for value in values], np.bool_)
     if where and not any(flags.any() for flags in selected):
         fields = dict.fromkeys(condition.field for condition in conditions(tuple(where)))
-        values_by_field = [
-            values_held(
-                field,
-                (
-                    value
-                    for any_segment in index.segments
-                    for value in _field_values(any_segment, field)
-                ),
-            )
+        listed = (
+            values_held(field, chain.from_iterable(_field_values(s, field) for s in index.segments))
             for field in fields
-        ]
-        listed_values = "; ".join(filter(None, values_by_field))
+        )
         raise OptionError(
-            f"no document of the index matches {' and '.join(where)}: {listed_values}"
+            f"no document of the index matches {' and '.join(where)}: "
+            + "; ".join(filter(None, listed))
         )
     return selected
 
