@@ -191,7 +191,6 @@ class Lexicon:
 
 @cache
 def lexicon() -> Lexicon:
-    """The lexicon of the package."""
     arrays, _ = load("lexicon")
     return Lexicon(arrays["keys"], arrays["classes"])
 

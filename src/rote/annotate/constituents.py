@@ -130,7 +130,6 @@ def _last(item: Any) -> int:
 
 
 def _words(items: Iterable[Any]) -> list[int]:
-    """The words of some items, in order."""
     numbers, todo = [], list(items)[::-1]
     while todo:
         item = todo.pop()
@@ -151,8 +150,6 @@ def _is_single(item: Any) -> bool:
 
 
 class _Sentence:
-    """A sentence on its way from heads to phrases."""
-
     def __init__(
         self, words: list[str], tags: list[str], deps: list[str], heads: list[int]
     ) -> None:

@@ -225,7 +225,6 @@ _WIDTH = padded(len(BILOU))
 
 
 def name_tokens(ids: Ids, ends: Offsets, table: Hashes, tags: Ids, net: Any, out: Ids) -> None:
-    """The label of every token, as a number in BILOU."""
     output_bias = net[1][3]
     # What cannot follow has a bias that nothing makes up for: by label before, and at the end.
     allowed = np.full((len(BILOU), 2, _WIDTH), NEVER, np.int32)

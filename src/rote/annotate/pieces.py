@@ -296,15 +296,7 @@ def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, An
     arrays, about = unpack(data, str(place))
     try:
         return from_arrays(arrays, about, derived)
-    except (
-        InputError,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        OverflowError,
-    ) as error:
+    except (InputError, LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
         problem = f"the file is damaged ({error})"
         raise InputError(problem, file=str(place), remedy=_RESTORE) from None
 

@@ -52,14 +52,12 @@ class Store:
     fingerprint: str
 
     def piece(self, file: str) -> tuple[Batch, Annotation]:
-        """One piece by its file's name."""
         place = self.path / file
         if not place.is_file():
             raise InputError("a piece of the store is missing", file=str(place), remedy=_AGAIN)
         return read_piece(place)
 
     def pieces(self) -> Iterator[tuple[Batch, Annotation]]:
-        """All pieces in the order of the input."""
         return map(self.piece, self.files)
 
 
@@ -75,7 +73,6 @@ def is_store(path: Path) -> bool:
 
 
 def open_store(path: Path) -> Store:
-    """Open a finished store."""
     if not is_store(path):
         raise InputError("this is no finished store", file=str(path), remedy=_AGAIN)
     place = path / MANIFEST

@@ -36,7 +36,6 @@ def tag(word: Layer) -> tuple[Layer, Layer]:
 
 
 def penn(word: Layer) -> Layer:
-    """The layer `pos` alone."""
     return _read_batch(word, None)
 
 

@@ -72,7 +72,6 @@ def open_state(path: Path, manifest: Manifest) -> Index:
 
 
 def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> Index:
-    """An index in memory of anything that can be read."""
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe, checked
     from rote.corpus import Problems
@@ -128,8 +127,6 @@ Items = tuple[str, ...]
 
 
 class DistributedIndex(Index):
-    """An index on disk, asked by an engine."""
-
     def __init__(self, index: Index, engine: Engine) -> None:
         if index.path is None or index.manifest is None:
             raise OptionError("other machines cannot query an index in memory: build it on disk")

@@ -32,7 +32,6 @@ _KINDS |= {"entity": "entities", "dep-bfs": "dependencies"}
 
 
 def check_layers(layers: Iterable[str], gives: Sequence[str], name: str) -> None:
-    """Refuse layers that an annotator cannot make."""
     for layer in layers:
         if layer not in gives:
             raise UnknownName(f"layer for the annotator '{name}'", layer, gives)
@@ -50,7 +49,6 @@ class Assembly:
     labels: str = "label"
 
     def build(self, layers: Sequence[str]) -> Annotation:
-        """The layers asked for, and `word`."""
         word = self._word()
         by_name: dict[str, Layer] = {"word": word}
         trees: dict[str, Layer] = {}

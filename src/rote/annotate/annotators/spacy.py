@@ -174,7 +174,6 @@ def is_installed(model: str) -> bool:
 
 
 def annotator(rest: str) -> SpacyAnnotator:
-    """The annotator `spacy:REST`."""
     if not rest:
         raise OptionError("put the name of spaCy's pipeline after the colon: spacy:en_core_web_sm")
     return SpacyAnnotator(rest)

@@ -65,7 +65,6 @@ class Embedder(Protocol):
 
 
 def collect(embedder: Embedder, texts: Sequence[str], reporter: Reporter | None) -> Vectors:
-    """The vectors of all texts, in order."""
     out = np.empty((len(texts), embedder.dimensions), np.float32)
     for places, vectors in embedder.batches(texts, reporter or Silent()):
         out[places] = vectors
@@ -87,8 +86,6 @@ def check_installed(modules: dict[str, str], extra: str, purpose: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """An embedder that embeds only what it has not embedded before."""
-
     embedder: Embedder
 
     def __getattr__(self, name: str) -> Any:

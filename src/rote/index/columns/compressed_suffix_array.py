@@ -114,7 +114,6 @@ class CompressedStream(_CompressedColumn):
         return out
 
     def links(self, start: int, stop: int) -> Int64s:
-        """The links of the ranks from start to stop."""
         out = np.empty(max(0, min(stop, self.length) - start), np.int64)
         _read_links(self.csa, start, out)
         return out
@@ -227,7 +226,6 @@ def select(word, k):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _number(address, bits, i):  # type: ignore[no-untyped-def]
-    """Number i of a packed column."""
     at = np.int64(i) * bits
     word = load64_at(address + (at >> 3)) >> np.uint64(at & 7)
     return np.int64(word & ((_ONE << np.uint64(bits)) - _ONE))
@@ -288,7 +286,6 @@ def position_of(csa, rank):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def rank_of(csa, position):  # type: ignore[no-untyped-def]
-    """The rank of a position."""
     rank = _number(csa.ranks, csa.rank_bits, position // SAMPLE_STEP)
     for _ in range(position % SAMPLE_STEP):
         rank = follow(csa, rank)
@@ -323,7 +320,6 @@ def _prefetch_overload(array, index):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _read_links(csa, start, out):  # type: ignore[no-untyped-def]
-    """The links from a rank on."""
     for i in range(len(out)):
         out[i] = follow(csa, start + i)
 

@@ -145,7 +145,6 @@ def find_valleys(text, low, high, rises, valleys):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def count_symbols(text, counts):  # type: ignore[no-untyped-def]
-    """How often each symbol occurs."""
     counts[:] = 0
     for i in range(len(text)):
         counts[np.uint32(text[i])] += 1

@@ -62,20 +62,7 @@ def most_frequent(
         document_counts = count_documents(column, positions, n) if documents else None
         grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)
         return FrequentNgrams(grams, counts, document_counts)
-    return _top_in_all(columns, shared, lookups, n, k, documents=documents, threads=threads)
-
-
-def _top_in_all(
-    columns: Sequence[LayerColumn],
-    shared: SharedVocabulary,
-    lookups: Sequence[Lookup] | None,
-    n: int,
-    k: int | None,
-    *,
-    documents: bool,
-    threads: int,
-) -> FrequentNgrams:
-    """Those of several segments; without `lookups` all n-grams of each, added up."""
+    # Without `lookups` all n-grams of each segment, added up.
     least, reached = 1, 0
     if k is not None and lookups is not None:
         first, known, _, _ = _add_columns(columns, shared, n, threads, most=k)
@@ -400,7 +387,6 @@ def next_windows(data, bits, ends, n, at, block):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def fill_table(data, bits, ends, n, firsts, counts):  # type: ignore[no-untyped-def]
-    """The first position and the count of every key."""
     block, at = np.empty(_BLOCK, np.uint64), np.zeros(2, np.int64)
     while True:
         size = next_windows(data, bits, ends, n, at, block)

@@ -52,7 +52,6 @@ class TextQuery:
         return lengths[inside], low[inside], high[inside]
 
     def lengths(self, lookup: Lookup) -> NDArray[np.int32]:
-        """The lengths alone."""
         lengths, _, _ = longest_matches(lookup, self._numbers(lookup), ranges=False)
         return lengths[self._inner >= 0]
 

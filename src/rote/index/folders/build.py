@@ -131,7 +131,6 @@ def build_index(
     options: BuildOptions | None = None,
     reporter: Reporter | None = None,
 ) -> IndexChange:
-    """Make an index of a corpus, or of a store of `rote annotate`."""
     options, reporter = options or BuildOptions(), reporter or Silent()
     engine = run.get(options.engine, options.jobs)
     limit = max_positions(options.memory)
@@ -181,7 +180,6 @@ def check_source(
 
 
 def publish_sealed(path: Path, manifest: Manifest, sealed: Sequence[SealedSegment]) -> Manifest:
-    """The next state of an index: these segments in order."""
     provenances = [provenance for _, provenance in sealed]
     return publish(
         path,
@@ -377,7 +375,6 @@ class BuildProgress:
         return True, "" if self._left else self._current
 
     def end(self) -> None:
-        """The input has ended."""
         if self._left:
             raise OutdatedSegment(self._current)
 
@@ -544,7 +541,6 @@ class SegmentWriter:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def add(self, piece: QueuedPiece) -> None:
-        """The next piece of the input."""
         if self._group is not None and self._places + piece.places > self._limit:
             self._close()
         if self._group is None:
@@ -570,7 +566,6 @@ class SegmentWriter:
         return [future.result() for future in self._futures]
 
     def _close(self) -> None:
-        """No more pieces for this segment."""
         if self._group is not None:
             self._group.coming.put(None)
             self._group, self._places = None, 0

@@ -302,7 +302,6 @@ def changing(path: Path, command: str) -> Iterator[Manifest]:
 
 
 def read_sealed(path: Path, manifest: Manifest) -> list[SealedSegment]:
-    """The segments of an index, each with what went into it."""
     return list(zip(manifest.segments, read_provenances(path, manifest.segments)))
 
 

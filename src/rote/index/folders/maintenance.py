@@ -248,7 +248,6 @@ def replace_documents(
 def _find_documents(
     segment_documents: Sequence[Documents], ids: Iterable[str]
 ) -> list[dict[str, int]]:
-    """For each segment the numbers of those documents that it holds."""
     wanted = list(dict.fromkeys(ids))
     numbers_by_segment = []
     for each in segment_documents:
@@ -389,7 +388,6 @@ def add_layer(
 def _add_meanings(
     path: Path, embedder_name: str, engine: run.Engine, reporter: Reporter
 ) -> Manifest:
-    """Add a vector of each sentence."""
     record = record_embedder(embedder_name)
     with changing(path, "rote index add-layer") as manifest:
         if manifest.meanings is not None and manifest.meanings.signature != record.signature:
@@ -466,7 +464,6 @@ def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
 
 
 def _layer_recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
-    """What makes this layer and no other."""
     recipe = recipe_of(path, manifest)
     if layer == SUBWORDS:
         return replace(recipe, layers=())

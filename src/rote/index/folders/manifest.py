@@ -114,7 +114,6 @@ class Manifest:
         return self.form == COMPACT
 
     def forms(self, threads: int) -> LayerForms:
-        """How segments of this index are written."""
         return LayerForms(self.sorted_layers, self.is_compact, threads)
 
     @property
@@ -122,7 +121,6 @@ class Manifest:
         return sum(part.bytes for listed in self.segments for part in listed.parts)
 
     def parts(self, path: Path) -> list[tuple[Path, PartRecord]]:
-        """The folder and the record of every part."""
         return [
             (path / SEGMENTS / listed.name / part.folder, part)
             for listed in self.segments
@@ -299,7 +297,6 @@ def embedder_of(where: object, meanings: EmbedderRecord) -> Embedder:
 
 
 def record_embedder(name: str) -> EmbedderRecord:
-    """The embedder of this name, which must be installed."""
     embedder = embeddings.get(name)
     embedder.check()
     return EmbedderRecord(embedder.name, embedder.signature, embedder.dimensions)
@@ -351,12 +348,10 @@ class Provenance:
 
 
 def document_digests(documents: Iterable[Document]) -> NDArray[np.uint8]:
-    """One row for each document."""
     return np.frombuffer(b"".join(map(digest, documents)), np.uint8).reshape(-1, _DIGEST_BYTES)
 
 
 def join_provenances(origins: Sequence[Provenance], key: str) -> Provenance:
-    """The origin of a segment that holds the documents of several."""
     return Provenance(
         key=key,
         contents=tuple(content for origin in origins for content in origin.contents),
@@ -377,7 +372,6 @@ def write_provenance(target: Target, origin: Provenance) -> PartRecord:
 
 
 def read_provenance(folder: Path, expected: str | None = None) -> Provenance:
-    """Map the part of a segment's folder."""
     part = open_part(folder / PROVENANCE, expected)
     try:
         words, places = part["size"].tolist()

@@ -80,13 +80,8 @@ class PartRecord:
     @classmethod
     def from_json(cls, json_object: JsonObject) -> PartRecord:
         folder, size = read_name(json_object, "folder"), json_object.count("bytes")
-        return cls(
-            folder,
-            json_object.text("name"),
-            json_object.text("kind"),
-            size,
-            json_object.text("checksum"),
-        )
+        name, kind, checksum = map(json_object.text, ("name", "kind", "checksum"))
+        return cls(folder, name, kind, size, checksum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,6 @@ class SegmentPart:
         return _get_column(self.arrays, column, self.where)
 
     def numbers(self, column: str) -> PackedArray:
-        """A packed column."""
         packed: PackedArray = _get_column(self.packed, column, self.where)
         return packed
 

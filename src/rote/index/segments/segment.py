@@ -146,12 +146,7 @@ class SegmentRecord:
         parts = tuple(map(PartRecord.from_json, json_object.objects("parts")))
         json_object.check_names((part.folder for part in parts), "parts", ".folder")
         json_object.check_once((part.name for part in parts), "parts", ".name")
-        return cls(
-            json_object.count("documents"),
-            json_object.count("tokens"),
-            json_object.count("places"),
-            parts,
-        )
+        return cls(*map(json_object.count, ("documents", "tokens", "places")), parts)
 
 
 def open_segment(
@@ -368,7 +363,6 @@ def write_compressed(
 def open_compressed(
     part: SegmentPart, ends: NDArray[np.int64]
 ) -> tuple[CompressedStream, CompressedOrder]:
-    """The stream and the sorted positions of a layer that `write_compressed` has written."""
     length = int(ends[-1]) + 1 if len(ends) else 0
     begins, blocks, firsts = (part[f"chain.{name}"] for name in ("begins", "blocks", "firsts"))
     items, samples, ranks = (
@@ -524,7 +518,6 @@ def _check_column(column: LayerColumn, segment: Segment) -> None:
 
 
 def _check_meanings(meanings: Meanings, positions: Positions) -> None:
-    """A row of whole words for each sentence."""
     what = "vectors of sentences"
     _require(positions.sentence_last is not None, what)
     rows = len(sentence_positions(positions).ends)

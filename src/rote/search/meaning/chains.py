@@ -65,7 +65,6 @@ class TextSentences:
 def split_sentences(
     texts: Sequence[str], word: Layer, embed: Callable[[Sequence[str]], Vectors]
 ) -> TextSentences:
-    """The sentences of a layer with sentence ends."""
     first, last = sentence_bounds(word)
     numbers = np.searchsorted(word.text_ends, first, side="right").astype(np.int64)
     strings = span_strings(texts, word, numbers, first, last)
@@ -74,7 +73,6 @@ def split_sentences(
 
 
 def sentence_bounds(layer: Layer) -> tuple[Integers, Integers]:
-    """The first word of each sentence, and the one behind its last."""
     assert layer.sentence_ends is not None
     first, last = starts_of(layer.sentence_ends), layer.sentence_ends
     return first[last > first], last[last > first]
@@ -134,7 +132,6 @@ class Chain:
 
     @property
     def similarity(self) -> float:
-        """The mean cosine."""
         return round(sum(self.cosines) / len(self.cosines) / UNIT, 3)
 
 

@@ -91,7 +91,6 @@ class IndexSentences:
         return [self._words[number] for number in numbers.tolist()]
 
     def word_lists(self, numbers: Integers) -> list[list[str]]:
-        """The words of sentences in lower case, in order."""
         lists: list[list[str]] = [[] for _ in numbers]
         for segment, rows, places in self._by_segment(numbers):
             column = self.index.segments[segment].columns[LOWER]
@@ -101,7 +100,6 @@ class IndexSentences:
         return lists
 
     def occurrence(self, number: int) -> Occurrence:
-        """A sentence as a place of the index."""
         segment, start, end = self.span(number, number)
         return occurrence_at(self.index.segments, segment, WORD, start, end)
 

@@ -187,7 +187,6 @@ class PieceCandidates:
         return PieceCandidates(*(column[rows] for column in columns))
 
     def lower(self, offsets: Integers) -> PieceCandidates:
-        """With the scores of each piece lowered by its offset."""
         return replace(self, scores=self.scores - offsets[self.pieces])
 
 
@@ -347,8 +346,6 @@ class WindowChance:
 
 @dataclass(frozen=True, slots=True)
 class _PieceMatch:
-    """A window of the texts that says a piece."""
-
     text: int
     part: int
     piece: int
@@ -412,7 +409,6 @@ class MeaningMatcher:
     def _learn_chance(
         self, texts: Sequence[str], layer: Layer, windows: SentenceWindows
     ) -> MeaningMatcher:
-        """From windows of a sample."""
         text_words = self.sieve.read_words(layer)
         near = self.sieve.find_near(layer, text_words, windows)
         passing = _border(near, len(windows), _PASS, _SURE)
@@ -559,7 +555,6 @@ def _log_ratios(sizes: Integers, others: Integers) -> Array:
 
 
 def _sum_rows(rows: NDArray[np.int8], first: Integers, last: Integers) -> Integers:
-    """The sum of each span of rows."""
     numbers = np.arange(len(rows), dtype=np.int32)
     return static.sum_spans(rows.astype(np.int16), numbers, first, last)
 

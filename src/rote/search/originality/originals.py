@@ -211,7 +211,6 @@ def split_suffixes(segment: SourcedSegment, most: int) -> list[tuple[int, int]]:
 def _original_spans(
     ground_reach: GroundReach, rests: Int32s, shortest: bool
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Starts and ends of original fragments, some at a time."""
     position, room = 0, _AT_ONCE
     edges, reach, more = ground_reach.edges, ground_reach.reach, ground_reach.more
     while position < len(rests):

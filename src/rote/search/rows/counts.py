@@ -130,7 +130,6 @@ def per_million(count: int, total: int) -> float | None:
 
 
 def has_authors(index: Index) -> bool:
-    """Whether it is known who wrote any of the documents."""
     return any(len(segment.documents.author.vocabulary) > 1 for segment in index.segments)
 
 
@@ -153,7 +152,6 @@ class Groups:
 
 
 def fields_of(index: Index) -> list[str]:
-    """The fields that matches can be counted by."""
     fields = [
         name
         for name in _LABELS
@@ -165,7 +163,6 @@ def fields_of(index: Index) -> list[str]:
 
 
 def groups_by(index: Index, field: str) -> Groups:
-    """The groups that one of the fields makes."""
     of = [
         ["" if value is None else str(value) for value in _field_values(segment, field)]
         for segment in index.segments
@@ -213,7 +210,6 @@ def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
 
 
 def words_in(index: Index, selected: Sequence[Flags]) -> int:
-    """The words of some documents."""
     return sum(int(_document_lengths(s)[flags].sum()) for s, flags in zip(index.segments, selected))
 
 

@@ -59,7 +59,6 @@ class MatchArrays:
         return slice(int(low), int(high))
 
     def places(self, chosen: NDArray[Any]) -> list[Occurrence]:
-        """The chosen matches, in the order given."""
         occurrences: dict[int, Occurrence] = {}
         for number in np.unique(self.segment[chosen]).tolist():
             in_segment = chosen[self.segment[chosen] == number]
@@ -75,7 +74,6 @@ class MatchArrays:
 
     @cached_property
     def documents(self) -> Numbers:
-        """The number of each match's document in its segment."""
         documents = np.zeros(len(self), np.int64)
         for number, segment in enumerate(self.index.segments):
             in_segment = self.of_segment(number)
@@ -85,7 +83,6 @@ class MatchArrays:
         return documents
 
     def first(self, count: int) -> MatchArrays:
-        """The first so many."""
         return self._some(slice(count))
 
     def only(self, selected: Sequence[NDArray[np.bool_]]) -> MatchArrays:
@@ -108,7 +105,6 @@ class MatchArrays:
     # -- orders ------------------------------------------------------------------------------
 
     def by_document(self) -> Numbers:
-        """By the names of the documents."""
         segment, number, _ = self.holding()
         names = [
             self.index.segments[s].documents.id(d)
@@ -268,7 +264,6 @@ class SearchResult:
 
     @property
     def limited(self) -> bool:
-        """Whether there are more matches than were looked up."""
         return len(self.matches) < self.total
 
     @property
@@ -388,7 +383,6 @@ class MissingParts:
 
 
 def find_missing(index: Index, query: str, layer: str = DEFAULT) -> MissingParts:
-    """Why a phrase or query matches nothing."""
     if queries.is_plain(query) and layer in index.sorted_layers:
         return _missing_of_phrase(index, query, layer)
     return _missing_of_query(index, index.parse(query, layer))
