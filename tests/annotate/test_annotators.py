@@ -238,12 +238,12 @@ def test_long_texts_are_cut_at_blank_lines_then_at_spaces() -> None:
 
 
 def test_white_space_hands_its_children_on() -> None:
+    import spacy
     from spacy.tokens import Doc
-    from spacy.vocab import Vocab
 
     # 0 <- 1(space) <- 2, and 3(space) is a root with the child 4.
     words, heads = ["a", " ", "b", " ", "c"], [0, 0, 1, 3, 3]
-    doc = Doc(Vocab(), words=words, heads=heads, deps=["dep"] * 5)
+    doc = Doc(spacy.blank("en").vocab, words=words, heads=heads, deps=["dep"] * 5)
     assert spacy_annotator.read([(doc, 0)])["head"] == [-1, 0, -1]
 
 

@@ -4,7 +4,6 @@ A piece is the documents of one shard and their layers in one file. Its name hol
 the documents, of the annotator's signature and of the layers, so that a piece that is there
 need not be made again, and pieces of different makers are never mixed up.
 
-One piece of a store as arrays: documents, layers, spans, heads, and back again.
 Ids take the fewest bytes that their vocabulary needs. Layers that follow from the word
 alone are not kept: deriving them takes less time than reading them.
 """

@@ -49,10 +49,10 @@ def read(pieces: Iterable[tuple[Any, int]]) -> dict[str, Any]:
                 sentence_ends.append(len(form))
             begins = False
             # B and I of each type, O elsewhere, whatever white space stood inside a name.
-            own = mention if token.ent_iob in (_INSIDE, _BEGINS) else 0
-            mark = "I" if own == before else "B"
-            columns["entity"].append(f"{mark}-{token.ent_type_}" if own else "O")
-            before = own
+            current = mention if token.ent_iob in (_INSIDE, _BEGINS) else 0
+            mark = "I" if current == before else "B"
+            columns["entity"].append(f"{mark}-{token.ent_type_}" if current else "O")
+            before = current
             form.append(token.text)
             columns["starts"].append(start + token.idx)
             columns["ends"].append(start + token.idx + len(token))

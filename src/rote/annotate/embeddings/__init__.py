@@ -4,10 +4,6 @@
 `get("sentence-transformers:NAME")` any other model that sentence-transformers loads;
 `get("static")` adds up vectors of words, which takes microseconds.
 Vectors of models are kept on disk by text and model, so that a text is embedded once.
-
-Vectors kept on disk: one SQLite file per model, a row per text.
-The key is a hash of the text; the file's name comes from the embedder's signature, so
-vectors of different models or versions never meet. See `core/cache.py`.
 """
 
 from __future__ import annotations

@@ -523,9 +523,9 @@ def _layer_parts(
         annotated = engine.map(annotator, batches, doing="annotating")
 
     def layers_of_segment() -> Iterator[Layer]:
-        for made, words_done, last in annotated:
+        for new_layer, words_done, last in annotated:
             advance(words_done)
-            yield made
+            yield new_layer
             if last:
                 return
 

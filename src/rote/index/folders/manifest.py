@@ -29,7 +29,7 @@ from rote.annotate.pieces import Recipe
 from rote.core.document import Annotator, Document
 from rote.core.errors import InputError, OptionError
 from rote.core.files import read_regular
-from rote.core.json_reader import JsonObject, parse_json
+from rote.core.json_reader import JsonObject
 from rote.corpus import Fingerprint, digest
 from rote.index.segments.part import (
     DOCUMENTS,
@@ -38,6 +38,7 @@ from rote.index.segments.part import (
     Target,
     describe_part,
     open_part,
+    parse_description,
     read_name,
 )
 from rote.index.segments.segment import LayerForms, SegmentRecord
@@ -178,20 +179,11 @@ def read_manifest(path: Path) -> Manifest:
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
-    json_object = JsonObject.of(
-        parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
-    )
-    version = json_object.get("format")
-    if version not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        raise InputError(
-            f"the index has format {version}, this version of rote reads {known}",
-            file=str(place),
-            remedy="Build the index again, or use the version that built it",
-        )
+    json_object = parse_description(data, place, "the index", READABLE)
     manifest = _parse_manifest(json_object)
     # Written again it must be the same, to the last byte: so the checksum is checked too.
-    if render_manifest(manifest, version).encode("utf-8", "surrogatepass") != data:
+    again = render_manifest(manifest, json_object.get("format"))
+    if again.encode("utf-8", "surrogatepass") != data:
         raise _damage_error(place, "its checksum does not fit")
     return manifest
 

@@ -120,7 +120,10 @@ class Chance:
     @classmethod
     def parse(cls, plain: dict[str, Any]) -> Chance:
         tails = (
-            ScoreTail(*(np.array(plain[name][each]) for each in _COLUMNS), plain[name]["texts"])
+            ScoreTail(
+                **{each: np.array(plain[name][each]) for each in _COLUMNS},
+                texts=plain[name]["texts"],
+            )
             for name in ("sentence", "passage")
         )
         return cls(*tails)
