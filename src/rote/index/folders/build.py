@@ -495,7 +495,7 @@ class _Abandoned(Exception):
 
 
 @dataclass(slots=True)
-class _PieceQueue(Silent):
+class _PieceQueue:
     """The pieces of one segment as they come: None is the end, an error that none will be."""
 
     pieces: list[QueuedPiece] = field(default_factory=list)
@@ -507,6 +507,12 @@ class _PieceQueue(Silent):
     ) -> AbstractContextManager[Advance]:
         """Reports to whoever listens by then."""
         return self.reporter.stage(title, total, unit)
+
+    def say(self, line: str) -> None:
+        self.reporter.say(line)
+
+    def warn(self, line: str) -> None:
+        self.reporter.warn(line)
 
     def __iter__(self) -> Iterator[QueuedPiece]:
         while (piece := self.coming.get()) is not None:

@@ -146,7 +146,8 @@ class SegmentRecord:
         parts = tuple(map(PartRecord.from_json, json_object.objects("parts")))
         json_object.check_names((part.folder for part in parts), "parts", ".folder")
         json_object.check_once((part.name for part in parts), "parts", ".name")
-        return cls(*map(json_object.count, ("documents", "tokens", "places")), parts)
+        documents, tokens, places = map(json_object.count, ("documents", "tokens", "places"))
+        return cls(documents, tokens, places, parts)
 
 
 def open_segment(
