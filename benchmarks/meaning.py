@@ -48,12 +48,13 @@ from rote.search.meaning.chains import (
     TextSentences,
     find_chains,
     select_sentences,
+    sentence_bounds,
     split_sentences,
 )
 from rote.search.meaning.chance import BLOCK, estimate_chance
 from rote.search.meaning.facts import compare_facts, read_facts
 from rote.search.meaning.paraphrases import find_pairs
-from rote.search.meaning.part_meanings import SentenceWindows, sentence_bounds, split_layer
+from rote.search.meaning.part_meanings import SentenceWindows, split_layer
 from rote.search.part_matcher import MatchOptions
 
 RATES = (0.05, 0.02, 0.01, 0.001)

@@ -238,12 +238,13 @@ def test_long_texts_are_cut_at_blank_lines_then_at_spaces() -> None:
 
 
 def test_white_space_hands_its_children_on() -> None:
-    from rote.annotate.annotators.spacy import _heads
+    import spacy
+    from spacy.tokens import Doc
 
     # 0 <- 1(space) <- 2, and 3(space) is a root with the child 4.
-    relative = np.array([0, -1, -1, 0, -1], np.int64).view(np.uint64)
-    kept = np.array([True, False, True, False, True])
-    assert _heads(relative, kept).tolist() == [-1, 0, -1]
+    words, heads = ["a", " ", "b", " ", "c"], [0, 0, 1, 3, 3]
+    doc = Doc(spacy.blank("en").vocab, words=words, heads=heads, deps=["dep"] * 5)
+    assert spacy_annotator.read([(doc, 0)])["head"] == [-1, 0, -1]
 
 
 def test_a_pipeline_without_models_gives_words_and_sentences(tmp_path: Path) -> None:

@@ -9,15 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from rote.core.layer import Layer
-from rote.index.columns.compressed_suffix_array import (
-    CompressedOrder,
-    CompressedStream,
-    encode_suffix_array,
-    open_compressed,
-)
+from rote.index.columns.compressed_suffix_array import CompressedOrder, CompressedStream
 from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
 from rote.index.columns.packed_array import ItemStream, bits_for, pack
 from rote.index.index import Index
+from rote.index.segments.part import LAYER, MemoryTarget
+from rote.index.segments.segment import open_compressed, write_compressed
 from rote.index.segments.writers import build_layer_segment
 
 Texts = Sequence[Sequence[str]]
@@ -78,18 +75,12 @@ def chain_of(
     ids: np.ndarray, order: list[int], entries: int
 ) -> tuple[CompressedStream, CompressedOrder]:
     """A stream and its sorted places in the compact form."""
-    blocks = [np.empty(0, np.uint32)]
-    held = np.array(order, np.int32)
-    coded = encode_suffix_array(ids, held, entries, lambda piece: blocks.append(piece.copy()))
-    return open_compressed(
-        read_only(coded.begins),
-        read_only(np.concatenate(blocks)),
-        read_only(coded.firsts),
-        pack(coded.items, coded.item_bits),
-        pack(coded.samples, coded.sample_bits),
-        pack(coded.ranks, coded.rank_bits),
-        read_only(np.flatnonzero(ids == 0).astype(np.int64)),
-    )
+    target = MemoryTarget()
+    part = target.part("lower", "lower", LAYER)
+    write_compressed(part, ids, np.array(order, np.int32), entries)
+    part.seal()
+    ends = read_only(np.flatnonzero(ids == 0).astype(np.int64))
+    return open_compressed(target.sealed("lower"), ends)
 
 
 def as_chain(column: LayerColumn) -> LayerColumn:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rote.search.meaning import part_meanings
+from rote.search.meaning.chains import sentence_bounds
 from rote.search.meaning.chance import BLOCK, draw_blocks
 from rote.search.meaning.part_meanings import MeaningMatcher, SentenceWindows, split_layer
 
@@ -196,7 +197,7 @@ def test_items_in_a_sample_are_no_chance():
 def test_a_line_that_begins_or_ends_like_a_sentence_is_one():
     text = "He went to\nThe man broke his toe.\nthe house of\nhis father and (so\nwe heard) left."
     layer = split_layer(["", text, "No.\n\n"])
-    first, last = part_meanings.sentence_bounds(layer)
+    first, last = sentence_bounds(layer)
     texts = np.searchsorted(layer.text_ends, first, side="right").tolist()
     spans = zip(texts, layer.starts[first].tolist(), layer.ends[last - 1].tolist())
     strings = ["", text, "No.\n\n"]

@@ -5,10 +5,8 @@ the word itself, its lower case, its ends and beginnings, its shape. A feature i
 such a value under the number of its template, and its place in a table of weights
 is again a hash. Whatever changes here changes every weight file.
 
-What the models know of a word from raw text: classes of words that stand alike.
-
-Counted once over public-domain novels (`training/lexicon.py`): for each word, in
-lower case and with every digit read as 0, the clusters it falls into by its
+The lexicon was counted once over public-domain novels (`training/lexicon.py`): for each word,
+in lower case and with every digit read as 0, the clusters it falls into by its
 neighbours and how often it is capitalized within a sentence. Words are kept as
 64-bit hashes, so the table holds no text. Class 0 is a word that is not known.
 """
@@ -191,7 +189,6 @@ class Lexicon:
 
 @cache
 def lexicon() -> Lexicon:
-    """The lexicon of the package."""
     arrays, _ = load("lexicon")
     return Lexicon(arrays["keys"], arrays["classes"])
 

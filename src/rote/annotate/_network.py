@@ -70,7 +70,6 @@ class Fitted:
 
 
 def network(arrays: Arrays, prefix: str = "") -> Network:
-    """The network that a weight file holds under this prefix."""
     rows, bias, output = (arrays[prefix + name] for name in ("rows", "bias", "output"))
     rest = (arrays[prefix + name] for name in ("output_bias", "templates"))
     return Network(rows, bias, output, *rest)
@@ -152,7 +151,6 @@ def split_lanes(ends: Offsets) -> tuple[Offsets, Offsets]:
 
 @part
 def sentence_span(ends, sentence):  # type: ignore[no-untyped-def]
-    """Where a sentence starts and ends."""
     return ends[sentence - 1] if sentence > 0 else np.int64(0), ends[sentence]
 
 

@@ -67,6 +67,12 @@ def entry(ids, i, offset, step, start, end, padding):  # type: ignore[no-untyped
 
 
 @part
+def tag_at(tags, i, start, end):  # type: ignore[no-untyped-def]
+    """The number of a tag from 1, or 0 outside the sentence."""
+    return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
+
+
+@part
 def token_rows(table, around, context, history, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words and earlier tags.
 

@@ -36,7 +36,6 @@ _LABELS = 16
 
 
 def padded(labels: int) -> int:
-    """Labels with padding."""
     return -(-labels // LABEL_STEP) * LABEL_STEP
 
 
@@ -194,7 +193,6 @@ def _offset(builder: Any, numbers: Any, k: int, step: int) -> Any:
 
 
 def _splat(builder: Any, value: Any, size: int) -> Any:
-    """A vector of one value."""
     empty = ir.Constant(ir.VectorType(value.type, size), ir.Undefined)
     first_item = builder.insert_element(empty, value, INT(0))
     return builder.shuffle_vector(

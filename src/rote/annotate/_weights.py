@@ -19,7 +19,6 @@ def load(name: str) -> tuple[Arrays, dict[str, Any]]:
 
 
 def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the description in a weight file."""
     return unpack(path.read_bytes(), str(path))
 
 

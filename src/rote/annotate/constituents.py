@@ -130,7 +130,6 @@ def _last(item: Any) -> int:
 
 
 def _words(items: Iterable[Any]) -> list[int]:
-    """The words of some items, in order."""
     numbers, todo = [], list(items)[::-1]
     while todo:
         item = todo.pop()
@@ -151,8 +150,6 @@ def _is_single(item: Any) -> bool:
 
 
 class _Sentence:
-    """A sentence on its way from heads to phrases."""
-
     def __init__(
         self, words: list[str], tags: list[str], deps: list[str], heads: list[int]
     ) -> None:
@@ -416,7 +413,12 @@ class _Sentence:
                 core.append(["PRT", *_words(self.items(child))])
             elif relation in _AUXILIARY:
                 core += _words(self.items(child))
-            elif relation == "xcomp" and self.takes_small_clause(word, core[-1]):
+            elif (
+                relation == "xcomp"
+                and _is_node(core[-1], "NP")
+                and not words[word].startswith(_TOLD)
+            ):
+                # Verb and object go on as in `make you laugh`, not as in `tell you to laugh`.
                 complement = phrases[child]
                 inner = complement[1:] if complement[0] == "S" else [complement]
                 core[-1] = ["S", core[-1], *self.conjunctions[child], *inner]
@@ -461,10 +463,6 @@ class _Sentence:
             end += 1
         phrase = self.phrase(word, lefts[begin:], rights[:end])
         return phrase, list(lefts[:begin]), list(rights[end:])
-
-    def takes_small_clause(self, verb: int, item: Any) -> bool:
-        """Whether verb and object go on as in `make you laugh`, not as in `tell you to laugh`."""
-        return _is_node(item, "NP") and not self.words[verb].startswith(_TOLD)
 
     def stack_auxiliaries(
         self, verb_phrase: Node, stack: Sequence[list[Any]], after: Sequence[int]

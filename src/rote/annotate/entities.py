@@ -21,7 +21,7 @@ import numpy as np
 
 from rote.annotate._hashing import CAPITAL, CLUSTER_256, LOWER, SHAPE, Hashes, pair, place
 from rote.annotate._network import CEILING, NEVER, Fitted, fitted, network, split_subbatches
-from rote.annotate._tagger import case, entry
+from rote.annotate._tagger import case, entry, tag_at
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
 from rote.annotate._weights import load
 from rote.core.kernels import lean, njit, part
@@ -174,22 +174,14 @@ TOKEN_ROWS = 20
 
 
 @part
-def _tag_code(tags, i, start, end):  # type: ignore[no-untyped-def]
-    return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
-
-
-@part
 def token_rows(table, around, context, labels, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words, tags and earlier labels (as in `_tagger`)."""
     me, before, after = around[0], around[1], around[2]
     i, start, end, tags = context
     style, label_1, label_2 = labels
-    tag, left, right = (
-        _tag_code(tags, i, start, end),
-        _tag_code(tags, i - 1, start, end),
-        _tag_code(tags, i + 1, start, end),
-    )
-    left_2, right_2 = _tag_code(tags, i - 2, start, end), _tag_code(tags, i + 2, start, end)
+    tag = tag_at(tags, i, start, end)
+    left, left_2 = tag_at(tags, i - 1, start, end), tag_at(tags, i - 2, start, end)
+    right, right_2 = tag_at(tags, i + 1, start, end), tag_at(tags, i + 2, start, end)
     lower, shape = table[me, LOWER], table[me, SHAPE]
     out[0] = place(base, label_1, bits)
     out[1] = place(base + 1, pair(label_1, label_2), bits)
@@ -233,7 +225,6 @@ _WIDTH = padded(len(BILOU))
 
 
 def name_tokens(ids: Ids, ends: Offsets, table: Hashes, tags: Ids, net: Any, out: Ids) -> None:
-    """The label of every token, as a number in BILOU."""
     output_bias = net[1][3]
     # What cannot follow has a bias that nothing makes up for: by label before, and at the end.
     allowed = np.full((len(BILOU), 2, _WIDTH), NEVER, np.int32)

@@ -62,22 +62,18 @@ class FoldedWords:
     places: NDArray[np.int64]
 
     def __len__(self) -> int:
-        """The number of texts."""
         return len(self.text_ends)
 
     def slice(self, text: int) -> slice:
-        """Where the words of one text stand."""
         return slice(int(self.text_ends[text - 1]) if text else 0, int(self.text_ends[text]))
 
     def texts(self, first: int, last: int) -> FoldedWords:
-        """Some texts that follow one another."""
         part = slice(self.slice(first).start, self.slice(last - 1).stop)
         ends = self.text_ends[first:last] - part.start
         return FoldedWords(self.ids[part], self.vocabulary, ends, self.places[part])
 
 
 def fold_words(layer: Layer) -> FoldedWords:
-    """The words of a layer, each for itself."""
     vocabulary, table = number(map(fold_word, layer.vocabulary))
     is_word = np.array([entry != "" for entry in vocabulary] or [False], np.bool_)
     ids = table[layer.ids] if len(table) else layer.ids

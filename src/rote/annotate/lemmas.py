@@ -59,7 +59,6 @@ _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 
 def lemma(word: Layer, upos: Layer) -> Layer:
-    """The `lemma` layer, aligned with the words."""
     tags = len(upos.vocabulary)
     keys = word.ids.astype(np.int64) * max(tags, 1) + upos.ids
     pairs, inverse = np.unique(keys, return_inverse=True)
@@ -72,7 +71,6 @@ def lemma(word: Layer, upos: Layer) -> Layer:
 
 @lru_cache(maxsize=1 << 17)  # batch after batch holds the same words
 def lemma_of(form: str, upos: str) -> str:
-    """The lemma of one word, given its UPOS tag."""
     plain = fold(form).replace("`", "'")
     lower = plain.lower()
     closed = _CLOSED.get(upos, {}).get(lower)

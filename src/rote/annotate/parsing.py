@@ -100,7 +100,6 @@ def parse_with(
 
 
 def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
-    """The parser that a weight file holds."""
     net = fitted(network(arrays), HIDDEN, LABELS, TOGETHER)
     rows, _, _, output_bias, templates, bits = net.weights
     penn, universal = about["penn"], tuple(about["universal"])
@@ -118,7 +117,6 @@ def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
 
 @cache
 def weights() -> Parser:
-    """The shipped parser."""
     return make(*load("parser"))
 
 
@@ -533,7 +531,6 @@ def _fetch_words(sums, entries, which):  # type: ignore[no-untyped-def]
 
 @part
 def _judge(partial, weights, grammar, count, lane, now, sees, summed):  # type: ignore[no-untyped-def]
-    """The best action."""
     (sums, tag_rows), (rows, bias, output, _, _, _) = partial, weights
     entries, tagged, row_numbers = sees[1][lane], sees[2][lane], sees[3][lane]
     fronts, stacks, depths, slot_number, nothing, total, scores = summed

@@ -4,7 +4,6 @@ A piece is the documents of one shard and their layers in one file. Its name hol
 the documents, of the annotator's signature and of the layers, so that a piece that is there
 need not be made again, and pieces of different makers are never mixed up.
 
-One piece of a store as arrays: documents, layers, spans, heads, and back again.
 Ids take the fewest bytes that their vocabulary needs. Layers that follow from the word
 alone are not kept: deriving them takes less time than reading them.
 """
@@ -296,15 +295,7 @@ def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, An
     arrays, about = unpack(data, str(place))
     try:
         return from_arrays(arrays, about, derived)
-    except (
-        InputError,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        OverflowError,
-    ) as error:
+    except (InputError, LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
         problem = f"the file is damaged ({error})"
         raise InputError(problem, file=str(place), remedy=_RESTORE) from None
 

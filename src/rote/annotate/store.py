@@ -52,14 +52,12 @@ class Store:
     fingerprint: str
 
     def piece(self, file: str) -> tuple[Batch, Annotation]:
-        """One piece by its file's name."""
         place = self.path / file
         if not place.is_file():
             raise InputError("a piece of the store is missing", file=str(place), remedy=_AGAIN)
         return read_piece(place)
 
     def pieces(self) -> Iterator[tuple[Batch, Annotation]]:
-        """All pieces in the order of the input."""
         return map(self.piece, self.files)
 
 
@@ -75,7 +73,6 @@ def is_store(path: Path) -> bool:
 
 
 def open_store(path: Path) -> Store:
-    """Open a finished store."""
     if not is_store(path):
         raise InputError("this is no finished store", file=str(path), remedy=_AGAIN)
     place = path / MANIFEST
@@ -129,47 +126,26 @@ def annotate(
         _refuse_other(path, annotator, layers)
         refuse_links(filter(_is_ours, path.iterdir()))
         remove_halves(path, _is_ours)
-        return _annotate(corpus, path, annotator, layers, engine=works, reporter=reporter)
-
-
-def _annotate(
-    corpus: Corpus,
-    path: Path,
-    annotator: Annotator,
-    layers: tuple[str, ...],
-    *,
-    engine: run.Engine,
-    reporter: Reporter,
-) -> tuple[Store, Problems]:
-    problems, fingerprint = Problems(), Fingerprint()
-    recipe = Recipe(annotator.name, annotator.signature, layers)
-    files, documents, words = [], 0, 0
-    guessed_languages: Counter[str] = Counter()
-    work = AnnotateShard(path.absolute(), recipe)
-    with reporter.stage("annotating", corpus.size, unit="B") as advance:
-        for _, piece in pieces(corpus, work, engine):
-            problems.add(piece.batch.problems)
-            if piece.documents:
-                files.append(piece.file)
-            documents += piece.documents
-            words += piece.words
-            fingerprint.add(piece.digests)
-            guessed_languages += piece.guessed_languages
-            advance(piece.size)
-    store = Store(
-        path,
-        annotator.name,
-        annotator.signature,
-        layers,
-        tuple(files),
-        documents,
-        words,
-        fingerprint.hexdigest(),
-    )
-    _finish(store)
-    for line in remarks(guessed_languages):
-        reporter.say(line)
-    return store, problems
+        problems, fingerprint = Problems(), Fingerprint()
+        files, documents, words = [], 0, 0
+        guessed_languages: Counter[str] = Counter()
+        maker = (annotator.name, annotator.signature, layers)
+        work = AnnotateShard(path.absolute(), Recipe(*maker))
+        with reporter.stage("annotating", corpus.size, unit="B") as advance:
+            for _, piece in pieces(corpus, work, works):
+                problems.add(piece.batch.problems)
+                if piece.documents:
+                    files.append(piece.file)
+                documents += piece.documents
+                words += piece.words
+                fingerprint.add(piece.digests)
+                guessed_languages += piece.guessed_languages
+                advance(piece.size)
+        store = Store(path, *maker, tuple(files), documents, words, fingerprint.hexdigest())
+        _finish(store)
+        for line in remarks(guessed_languages):
+            reporter.say(line)
+        return store, problems
 
 
 def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> None:

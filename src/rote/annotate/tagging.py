@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rote.annotate import _tagger
 from rote.annotate._hashing import LOWER, Hashes, pair, place
 from rote.annotate._network import CEILING, Fitted, Subbatch, fitted, network, split_subbatches
-from rote.annotate._tagger import entry
+from rote.annotate._tagger import entry, tag_at
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
 from rote.annotate._weights import load
 from rote.core.kernels import lean, part
@@ -36,7 +36,6 @@ def tag(word: Layer) -> tuple[Layer, Layer]:
 
 
 def penn(word: Layer) -> Layer:
-    """The layer `pos` alone."""
     return _read_batch(word, None)
 
 
@@ -98,12 +97,6 @@ TOGETHER = 7  # rows added in 8 bits
 TOKEN_ROWS = 13
 REACH = 8  # how far ahead a verb is looked for
 MARK, VERB, ADVERB, OTHER = 0, 1, 2, 3  # kinds of tags
-
-
-@part
-def tag_at(tags, i, start, end):  # type: ignore[no-untyped-def]
-    """The number of a tag from 1, or 0 outside the sentence."""
-    return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
 
 
 @part

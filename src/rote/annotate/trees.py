@@ -65,18 +65,10 @@ def constituents(name: str, nodes: Nodes, word: Layer) -> Layer:
 
 def dep_bfs(dep: Layer, heads: Ids) -> Layer:
     """The layer `dep-bfs`; an item's span is that of its word, and of no word below it."""
-    ends = _sentence_ends(dep)
-    sentences = np.searchsorted(ends, np.arange(len(heads)), side="right")
+    sentences = np.searchsorted(_sentence_ends(dep), np.arange(len(heads)), side="right")
     order = breadth_first(heads, sentences)
-    return Layer(
-        name="dep-bfs",
-        ids=dep.ids[order],
-        vocabulary=dep.vocabulary,
-        starts=dep.starts[order],
-        ends=dep.ends[order],
-        text_ends=dep.text_ends,
-        sentence_ends=dep.sentence_ends,
-    )
+    starts, ends = dep.starts[order], dep.ends[order]
+    return replace(dep, name="dep-bfs", ids=dep.ids[order], starts=starts, ends=ends)
 
 
 def head_layer(word: Layer, heads: Ids) -> Layer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,6 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class MatchContext:
-    """A match and the text around it."""
-
     before: str
     match: str
     after: str
@@ -149,22 +147,13 @@ def occurrences_in(
 def occurrence_at(
     segments: Sequence[Segment], number: int, layer: str, start: int, end: int
 ) -> Occurrence:
-    """One match [start, end) of a layer in segment `number`."""
     bounds = np.array([[start], [end]], np.int64)
     return occurrences_in(segments[number], number, layer, *bounds)[0]
 
 
 def describe_occurrence(occurrence: Occurrence, context: MatchContext) -> dict[str, Any]:
-    """Where a match stands and the text around it, as rows tell it."""
-    return {
-        "document": occurrence.document,
-        "author": occurrence.author,
-        "start": occurrence.start,
-        "end": occurrence.end,
-        "before": context.before,
-        "match": context.match,
-        "after": context.after,
-    }
+    names = ("document", "author", "start", "end")
+    return {name: getattr(occurrence, name) for name in names} | asdict(context)
 
 
 def context_of(documents: Documents, occurrence: Occurrence, around: int) -> MatchContext:

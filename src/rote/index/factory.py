@@ -19,13 +19,13 @@ import numpy as np
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter
 from rote.index.answers import FrequentNgrams, NgramCounts
-from rote.index.counts.document_counts import count_documents
-from rote.index.counts.frequent_ngrams import can_reach, find_frequent, items_at, likeliest_rows
+from rote.index.columns.layer_column import Numbers
+from rote.index.counts.frequent_ngrams import CountedRows, frequent_rows, top_of_segments
 from rote.index.grams import Counts, Grams
 from rote.index.index import DEFAULT, Batch, Index
 from rote.index.segments.meanings import read_meanings, write_meanings
 from rote.index.segments.part import MEANINGS, MemoryTarget
-from rote.index.segments.segment import WORD, Segment
+from rote.index.segments.segment import WORD
 from rote.index.segments.writers import build_memory_segment
 from rote.run import Engine, Shared
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rote.core.document import Annotation
     from rote.corpus import Batch as DocumentBatch
     from rote.corpus import Corpus
-    from rote.index.folders.manifest import EmbedderRecord, Manifest
+    from rote.index.folders.manifest import Manifest
     from rote.index.folders.options import BuildOptions
 
 
@@ -72,7 +72,6 @@ def open_state(path: Path, manifest: Manifest) -> Index:
 
 
 def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> Index:
-    """An index in memory of anything that can be read."""
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe, checked
     from rote.corpus import Problems
@@ -102,34 +101,21 @@ def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> I
             author_field=options.author_field,
             compact=compact,
         )
-    segment, meanings = _embed_sentences(segment, chosen.embedder, reporter)
+    meanings = None
+    if chosen.embedder is not None:
+        from rote.index.folders.manifest import embedder_of, record_embedder
+
+        meanings, target = record_embedder(chosen.embedder), MemoryTarget()
+        positions, documents = segment.positions[WORD], segment.documents
+        embedder = embedder_of("the index", meanings)
+        write_meanings(target, positions, documents, embedder, reporter=reporter)
+        segment = replace(segment, meanings=read_meanings(target.sealed(MEANINGS)))
     for line in problems.listed():
         reporter.say(line)
     return Index([segment], recipe, meanings=meanings)
 
 
-def _embed_sentences(
-    segment: Segment, embedder: str | None, reporter: Reporter
-) -> tuple[Segment, EmbedderRecord | None]:
-    """A segment in memory with a vector of each sentence, and who made them."""
-    if embedder is None:
-        return segment, None
-    from rote.index.folders.manifest import embedder_of, record_embedder
-
-    record, target = record_embedder(embedder), MemoryTarget()
-    positions, documents = segment.positions[WORD], segment.documents
-    write_meanings(
-        target, positions, documents, embedder_of("the index", record), reporter=reporter
-    )
-    return replace(segment, meanings=read_meanings(target.sealed(MEANINGS))), record
-
-
-Items = tuple[str, ...]
-
-
 class DistributedIndex(Index):
-    """An index on disk, asked by an engine."""
-
     def __init__(self, index: Index, engine: Engine) -> None:
         if index.path is None or index.manifest is None:
             raise OptionError("other machines cannot query an index in memory: build it on disk")
@@ -151,32 +137,19 @@ class DistributedIndex(Index):
     def top(
         self, n: int, k: int | None = None, layer: str = DEFAULT, *, documents: bool = False
     ) -> FrequentNgrams:
-        self.columns(layer)
-        if n < 1 or (k is not None and k < 1):
-            raise OptionError("n and the number of n-grams must both be at least 1")
-        least, reached = 1, 0
-        if k is not None and layer in self.sorted_layers:
-            first, known, *_ = _join_counts(self._each(_frequent_in_segment, n, layer, 1, k, False))
-            candidates = [first[i] for i in likeliest_rows(known, k).tolist()]
-            totals = np.sort(
-                self.counts(candidates, layer) if candidates else np.empty(0, np.int64)
-            )
-            if len(totals) >= k:
-                reached = int(totals[-k])
-                least = -(-reached // len(self.segments))
-        # Where every n-gram is listed, what the segments say adds up to all that is asked.
-        listed = self._each(_frequent_in_segment, n, layer, least, None, documents and least == 1)
-        chosen, totals, holders, in_documents = _join_counts(listed)
-        if least > 1:
-            possible = can_reach(totals, holders, len(self.segments), least, reached)
-            chosen = [chosen[i] for i in np.flatnonzero(possible).tolist()]
-            totals = self.counts(chosen, layer)
-        order = np.lexsort((np.arange(len(chosen)), -totals))[:k]
-        grams = Grams.of([chosen[i] for i in order.tolist()])
-        if not documents:
-            return FrequentNgrams(grams, totals[order])
-        counted = in_documents[order] if least == 1 else self.document_counts(grams, layer)
-        return FrequentNgrams(grams, totals[order], counted)
+        columns, shared = self.columns(layer), self.shared(layer)
+
+        def list_frequent(least: int, most: int | None, documents: bool) -> Iterator[CountedRows]:
+            each = self._each(_frequent_in_segment, n, layer, least, most, documents)
+            for up, (rows, counts, in_documents) in zip(shared.up, each):
+                yield up[rows], counts, in_documents
+
+        def count(rows: Numbers, documents: bool) -> Counts:
+            ask = Index.document_counts if documents else Index.counts
+            return self._sum(ask, Grams.of_rows(rows, shared.strings), layer)
+
+        ask = count if layer in self.sorted_layers else None
+        return top_of_segments(columns, n, k, shared, list_frequent, ask, documents=documents)
 
     def _sum(self, ask: Any, grams: Grams, layer: str) -> Counts:
         if not isinstance(grams.vocabulary, tuple):  # that of a segment, which is large
@@ -184,12 +157,9 @@ class DistributedIndex(Index):
         return sum(self._each(ask, grams, layer), np.zeros(len(grams), np.int64))
 
     def _each(self, ask: Any, *question: Any) -> Iterator[Any]:
-        work, numbers = self._work(ask, *question), range(len(self.segments))
-        return self._engine.map(work, numbers, doing="asking segments")
-
-    def _work(self, ask: Any, *question: Any) -> Any:
         state = self._engine.share((self.path, self.manifest))
-        return partial(_ask_segment, state, ask, self._engine.share(question))
+        work = partial(_ask_segment, state, ask, self._engine.share(question))
+        return self._engine.map(work, range(len(self.segments)), doing="asking segments")
 
 
 def _ask_segment(state: Shared[Any], ask: Any, question: Shared[Any], number: int) -> Any:
@@ -198,29 +168,6 @@ def _ask_segment(state: Shared[Any], ask: Any, question: Shared[Any], number: in
     return ask(open_state(path, segment), *question.value)
 
 
-def _frequent_in_segment(
-    index: Index, n: int, layer: str, least: int, most: int | None, documents: bool
-) -> list[tuple[Items, int, int]]:
-    """The n-grams of a segment, how often each occurs, and in how many documents if asked for."""
+def _frequent_in_segment(index: Index, n: int, layer: str, *question: Any) -> CountedRows:
     (column,) = index.columns(layer)
-    if n >= int(np.diff(column.document_ends, prepend=-1).max(initial=1)):
-        return []  # no document is so long
-    positions, counts = find_frequent(column, n, least=least, most=most)
-    in_documents = count_documents(column, positions, n) if documents else np.zeros_like(counts)
-    grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)
-    return list(zip(grams, counts.tolist(), in_documents.tolist()))
-
-
-def _join_counts(
-    each: Iterator[list[tuple[Items, int, int]]],
-) -> tuple[list[Items], Counts, Counts, Counts]:
-    """Each n-gram once, in order, how often it is known to occur, how many segments know it, and
-    how many of their documents hold it."""
-    sums: dict[Items, tuple[int, int, int]] = {}
-    for counted in each:
-        for gram, count, documents in counted:
-            total, holders, in_documents = sums.get(gram, (0, 0, 0))
-            sums[gram] = total + count, holders + 1, in_documents + documents
-    grams = sorted(sums)
-    columns = np.array([sums[gram] for gram in grams], np.int64).reshape(-1, 3)
-    return grams, *columns.T
+    return frequent_rows(column, n, *question)

@@ -450,7 +450,6 @@ class Index:
     # -- machinery ---------------------------------------------------------------------------
 
     def lookups(self, layer: str) -> list[Lookup]:
-        """The sorted positions of the layer in each segment."""
         if layer not in self._lookups:
             columns = self.columns(layer)
             if any(column.suffixes is None for column in columns):
@@ -464,7 +463,6 @@ class Index:
         return self._lookups[layer]
 
     def shared(self, layer: str) -> SharedVocabulary:
-        """The vocabulary that all segments share."""
         if layer not in self._shared:
             self._shared[layer] = share_vocabulary(self.columns(layer))
         return self._shared[layer]
@@ -472,7 +470,6 @@ class Index:
     def _query_inputs(
         self, parsed: queries.Query
     ) -> list[tuple[Mapping[str, LayerColumn], PackedArray | None, queries.RegexMemo]]:
-        """What a query needs of each segment."""
         layer, segments = parsed.layers[0], zip(self.segments, self._memos)
         return [
             (segment.columns, segment.positions_of(layer).sentence_last, memo)
@@ -514,7 +511,6 @@ class Index:
         return dict(totals.most_common())
 
     def _gram_ranges(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
-        """The n-gram's range in each segment."""
         items = self.items(gram, layer)
         return [
             lookup.range([lookup.column.vocabulary.find(item) for item in items])

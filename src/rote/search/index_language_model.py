@@ -147,7 +147,6 @@ class BackOff:
         return mixed
 
     def events(self) -> int:
-        """Items and document ends of the whole index."""
         events = self.index.items_held(self.layer) + self.index.documents_held
         if not events:
             raise OptionError("an empty index is not a language model")
@@ -182,7 +181,6 @@ class BackOff:
         return [self._numbers.get(item, ABSENT) for item in items]
 
     def to_segment(self, segment: int, run: Sequence[int]) -> list[int]:
-        """A run in the numbers of one segment."""
         down = self.shared.down[segment]
         return [int(down[number]) if number != ABSENT else ABSENT for number in run]
 
@@ -289,11 +287,9 @@ class Mixture:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the log-probability."""
         return float(np.sqrt(max(0.0, self.second - self.expected**2)))
 
     def chance(self, item: int) -> float:
-        """The probability of one item."""
         if self.shorter is None:
             return float(self.chances[item]) if item != ABSENT else self.rest
         position = int(np.searchsorted(self.items, item))

@@ -96,7 +96,6 @@ class PartMatcher:
 
     @classmethod
     def build(cls, parts: FoldedWords, sample: FoldedWords, options: MatchOptions) -> PartMatcher:
-        """The parts numbered, and weighed by a sample of the corpus."""
         used = np.unique(parts.ids)
         numbers = {parts.vocabulary[entry]: n for n, entry in enumerate(used.tolist(), 1)}
         ends = parts.text_ends + np.arange(len(parts))
@@ -127,11 +126,9 @@ class PartMatcher:
         return cls(options, numbers, *arrays)
 
     def __len__(self) -> int:
-        """The number of parts."""
         return len(self.starts)
 
     def words_of(self, part: int) -> Ids:
-        """The numbers of a part's words."""
         return self.ids[self.starts[part] : self.ends[part]]
 
     def number(self, texts: FoldedWords) -> Ids:

@@ -101,7 +101,6 @@ def _check_phrases(content: Any, file: str, text: str | None = None) -> None:
 
 
 def _line_of(text: str, number: int) -> int:
-    """The line in which an entry of a JSON list begins."""
     decoder, place = JsonDecoder(), text.index("[") + 1
     for entries_left in range(number, -1, -1):
         while text[place].isspace() or text[place] == ",":
@@ -161,7 +160,6 @@ def count_patterns(index: Index, patterns: Patterns, layer: str) -> list[dict[st
 def count_patterns_by_group(
     index: Index, patterns: Patterns, layer: str, groups: Groups
 ) -> list[dict[str, Any]]:
-    """A row for each pattern and each group that has it."""
     return [
         {"pattern": name, **row}
         for name, queries in patterns.items()

@@ -379,7 +379,6 @@ def reference_signature(against: Reference | None) -> str | None:
 
 
 def reference_name(against: Reference) -> str:
-    """What a corpus is called where results are shown."""
     if isinstance(against, (str, Corpus)):
         return against if isinstance(against, str) else against.name
     return str(against.path or "in memory")
@@ -441,7 +440,6 @@ def longest_matches(index: Index, layer: Layer, work: Work | None = None) -> Int
 
 
 def _batches(layer: Layer) -> Iterator[Layer]:
-    """The texts in runs of about as many items."""
     runs = layer.text_ends // _BATCH_ITEMS
     bounds = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(layer)]
     for first, last in pairwise(bounds):

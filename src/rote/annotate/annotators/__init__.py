@@ -85,9 +85,8 @@ class ByLanguage:
 
     @property
     def signature(self) -> str:
-        return " ".join(
-            f"{code}={part.signature}" if code else part.signature for code, part in self.parts()
-        )
+        makers = [(code, get(name).signature) for code, name in self.names]
+        return " ".join(f"{code}={maker}" if code else maker for code, maker in makers)
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -96,9 +95,6 @@ class ByLanguage:
     @property
     def language(self) -> None:
         return None
-
-    def parts(self) -> list[tuple[str, Annotator]]:
-        return [(code, get(name)) for code, name in self.names]
 
     def of(self, code: str) -> Annotator:
         """Who reads texts of this language."""

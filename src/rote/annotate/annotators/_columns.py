@@ -10,7 +10,7 @@ word of the document, -1 for a root), `sentence_ends` (numbers of words), and `t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -32,7 +32,6 @@ _KINDS |= {"entity": "entities", "dep-bfs": "dependencies"}
 
 
 def check_layers(layers: Iterable[str], gives: Sequence[str], name: str) -> None:
-    """Refuse layers that an annotator cannot make."""
     for layer in layers:
         if layer not in gives:
             raise UnknownName(f"layer for the annotator '{name}'", layer, gives)
@@ -50,7 +49,6 @@ class Assembly:
     labels: str = "label"
 
     def build(self, layers: Sequence[str]) -> Annotation:
-        """The layers asked for, and `word`."""
         word = self._word()
         by_name: dict[str, Layer] = {"word": word}
         trees: dict[str, Layer] = {}
@@ -93,9 +91,7 @@ class Assembly:
                 raise self.missing(place, _KINDS[name])
         entries = chain.from_iterable(columns.get(column, ()) for columns in self.documents)
         vocabulary, ids = number(entries)
-        return Layer(
-            name, ids, vocabulary, word.starts, word.ends, word.text_ends, word.sentence_ends
-        )
+        return replace(word, name=name, ids=ids, vocabulary=vocabulary)
 
     def _heads(self, text_ends: Offsets) -> Ids:
         offsets = []

@@ -108,7 +108,6 @@ def entries() -> list[Entry]:
 
 
 def annotator(rest: str) -> BracketsAnnotator:
-    """The annotator `brackets:REST`."""
     if not rest:
         raise OptionError("the annotator 'brackets' needs a field: write it as brackets:FIELD")
     return BracketsAnnotator(rest)

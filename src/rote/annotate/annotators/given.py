@@ -55,7 +55,6 @@ def entries() -> list[Entry]:
 
 
 def annotator(rest: str) -> GivenAnnotator:
-    """The annotator `given` or `given:REST`."""
     if rest not in _LABELS:
         raise UnknownName("variant of the annotator 'given'", rest, filter(None, _LABELS))
     return GivenAnnotator(rest)

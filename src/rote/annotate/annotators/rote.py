@@ -26,8 +26,6 @@ _HEADLINES = ("xpos", "upos", "UAS", "LAS", "entity F")
 
 @dataclass(frozen=True, slots=True)
 class RoteAnnotator:
-    """The shipped models, one after the other."""
-
     name: ClassVar[str] = "rote"
     language: ClassVar[str] = "en"
     gives: ClassVar[tuple[str, ...]] = _GIVES
@@ -116,7 +114,6 @@ def entries() -> list[Entry]:
 
 
 def annotator(rest: str) -> RoteAnnotator:
-    """The annotator `rote`, which has no variants."""
     if rest:
         raise OptionError(f"the annotator 'rote' has no variants, so 'rote:{rest}' does not exist")
     return RoteAnnotator()

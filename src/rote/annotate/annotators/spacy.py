@@ -9,150 +9,67 @@ faster. Texts longer than the pipeline takes are cut at blank lines, else at whi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rote.annotate import glyphs
-from rote.annotate.annotators._columns import Entry, check_layers
-from rote.annotate.trees import DEPENDENCIES, dep_bfs
+from rote.annotate.annotators._columns import Assembly, Entry, check_layers
 from rote.core.distribution import install_command
 from rote.core.document import Annotation, Document
-from rote.core.errors import OptionError, import_extra
-from rote.core.layer import DERIVED, Ids, Layer, derive, number
+from rote.core.errors import InputError, OptionError, import_extra
+from rote.core.layer import DERIVED
 
-Column = NDArray[np.uint64]
-
-_COLUMNS = ("ORTH", "IDX", "LENGTH", "SENT_START", "HEAD", "ENT_IOB", "ENT_TYPE")
-_LAYERS = {"pos": "TAG", "upos": "POS", "lemma": "LEMMA", "dep": "DEP"}
-_ATTRIBUTES = (*_COLUMNS, *_LAYERS.values(), "IS_SPACE")
+_LAYERS = {"upos": "pos_", "xpos": "tag_", "lemma": "lemma_", "deprel": "dep_"}
+"""spaCy's attributes by the columns that _columns.py describes."""
 _INSIDE, _BEGINS = 1, 3  # spaCy's numbers for I and B
 
 
-@dataclass(frozen=True, slots=True)
-class TokenColumns:
-    """The tokens of one piece of text, without white space.
-
-    `entities` numbers the mentions of the piece, -1 outside; `heads` count from the
-    piece's first token, -1 is a root.
-    """
-
-    text: int
-    columns: dict[str, Column]
-    starts: Ids
-    begins_sentence: NDArray[np.bool_]
-    heads: Ids
-    entities: Ids
-
-
-def read(doc: Any, text: int, start: int) -> TokenColumns:
-    """The columns of a piece of text number `text` that begins at the character `start`."""
-    rows = doc.to_array(list(_ATTRIBUTES)).reshape(-1, len(_ATTRIBUTES))
-    columns = dict(zip(_ATTRIBUTES, rows.T))
-    is_word = columns["IS_SPACE"] == 0
-    # A sentence that begins with white space begins with the first word behind it.
-    sentence = np.cumsum(columns["SENT_START"] == 1)[is_word]
-    iob = columns["ENT_IOB"]
-    mention = np.cumsum(iob == _BEGINS) - 1
-    outside = (iob != _BEGINS) & (iob != _INSIDE)
-    return TokenColumns(
-        text=text,
-        columns={name: column[is_word] for name, column in columns.items()},
-        starts=(columns["IDX"][is_word].astype(np.int64) + start).astype(np.int32),
-        begins_sentence=np.diff(sentence, prepend=-1) != 0,
-        heads=_heads(columns["HEAD"], is_word),
-        entities=np.where(outside, -1, mention)[is_word].astype(np.int32),
-    )
-
-
-def _heads(relative: Column, is_word: NDArray[np.bool_]) -> Ids:
-    """Heads among the tokens that are kept: white space hands its children on to its own head."""
-    places = np.arange(len(is_word))
-    heads = places + relative.view(np.int64)
-    while True:
-        through_space = ~is_word[heads] & (heads[heads] != heads)
-        if not through_space.any():
-            break
-        heads = np.where(through_space, heads[heads], heads)
-    is_root = (heads == places) | ~is_word[heads]
-    numbers = np.cumsum(is_word) - 1
-    return np.where(is_root, -1, numbers[heads])[is_word].astype(np.int32)
+def read(pieces: Iterable[tuple[Any, int]]) -> dict[str, Any]:
+    """The columns of a text, from its pieces and the characters at which they begin."""
+    columns: dict[str, Any] = {
+        name: [] for name in ("form", "starts", "ends", "head", "entity", "sentence_ends", *_LAYERS)
+    }
+    form, sentence_ends = columns["form"], columns["sentence_ends"]
+    for doc, start in pieces:
+        numbers = {
+            token.i: number
+            for number, token in enumerate((t for t in doc if not t.is_space), len(form))
+        }
+        begins, mention, before = False, 0, 0
+        for token in doc:
+            # A sentence that begins with white space begins with the first word behind it.
+            begins |= token.is_sent_start is True
+            mention += token.ent_iob == _BEGINS
+            if token.is_space:
+                continue
+            if begins and len(form) and sentence_ends[-1:] != [len(form)]:
+                sentence_ends.append(len(form))
+            begins = False
+            # B and I of each type, O elsewhere, whatever white space stood inside a name.
+            current = mention if token.ent_iob in (_INSIDE, _BEGINS) else 0
+            mark = "I" if current == before else "B"
+            columns["entity"].append(f"{mark}-{token.ent_type_}" if current else "O")
+            before = current
+            form.append(token.text)
+            columns["starts"].append(start + token.idx)
+            columns["ends"].append(start + token.idx + len(token))
+            columns["head"].append(numbers.get(_head(token), -1))
+            for name, attribute in _LAYERS.items():
+                columns[name].append(getattr(token, attribute))
+        if len(form) and sentence_ends[-1:] != [len(form)]:
+            sentence_ends.append(len(form))
+    return columns
 
 
-def assemble(
-    tables: Sequence[TokenColumns], texts: int, layers: Sequence[str], strings: Any
-) -> Annotation:
-    """The layers asked for, over the tables of all texts in order."""
-    counts = np.array([len(table.starts) for table in tables], np.int64)
-    per_text = np.zeros(texts, np.int64)
-    np.add.at(per_text, [table.text for table in tables], counts)
-    starts = _concatenate([table.starts for table in tables])
-    begins = np.flatnonzero(_concatenate([table.begins_sentence for table in tables]))
-    vocabulary, ids = _numbered(tables, "ORTH", strings)
-    word = Layer(
-        name="word",
-        ids=ids,
-        vocabulary=vocabulary,
-        starts=starts.astype(np.int32),
-        ends=(starts + _concatenate([table.columns["LENGTH"] for table in tables])).astype(
-            np.int32
-        ),
-        text_ends=np.cumsum(per_text),
-        sentence_ends=np.append(begins[1:], len(ids))[: len(begins)].astype(np.int64),
-    )
-    by_name = {"word": word}
-    for name in layers:
-        if name in DERIVED:
-            by_name[name] = derive(word, name)
-        elif name == "entity":
-            by_name[name] = _entities(word, tables, strings)
-        elif name in _LAYERS:
-            vocabulary, ids = _numbered(tables, _LAYERS[name], strings)
-            by_name[name] = replace(word, name=name, ids=ids, vocabulary=vocabulary)
-    if not any(name in layers for name in ("dep", *DEPENDENCIES)):
-        return Annotation(by_name)
-    bases = np.cumsum(counts) - counts
-    pairs = zip(tables, bases.tolist())
-    heads = _concatenate([np.where(t.heads >= 0, t.heads + base, -1) for t, base in pairs])
-    heads = heads.astype(np.int32)
-    vocabulary, ids = _numbered(tables, "DEP", strings)
-    dep = replace(word, name="dep", ids=ids, vocabulary=vocabulary)
-    trees = {name: dep_bfs(dep, heads) for name in DEPENDENCIES if name in layers}
-    return Annotation(by_name, heads, trees)
-
-
-def _concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate([*arrays, np.zeros(0, np.int64)]).astype(np.int64)
-
-
-def _numbered(
-    tables: Sequence[TokenColumns], column: str, strings: Any
-) -> tuple[tuple[str, ...], Ids]:
-    """Vocabulary and ids of a column of string hashes, in order of first appearance."""
-    values = np.concatenate([np.zeros(0, np.uint64), *(t.columns[column] for t in tables)])
-    hashes, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order))
-    return tuple(strings[int(value)] for value in hashes[order]), rank[inverse]
-
-
-def _entities(word: Layer, tables: Sequence[TokenColumns], strings: Any) -> Layer:
-    """B and I of each type, O elsewhere, whatever white space stood inside a name."""
-    labels: list[str] = []
-    for table in tables:
-        before = -1
-        kinds = table.columns["ENT_TYPE"].tolist()
-        for mention, kind in zip(table.entities.tolist(), kinds):
-            mark = "I" if mention == before else "B"
-            labels.append(f"{mark}-{strings[kind]}" if mention >= 0 else "O")
-            before = mention
-    vocabulary, ids = number(labels)
-    return replace(word, name="entity", ids=ids, vocabulary=vocabulary)
+def _head(token: Any) -> int:
+    """The number of a token's head, -1 for a root; white space hands its children on to its own."""
+    head = token.head
+    while head.is_space and head.head.i != head.i:
+        head = head.head
+    return -1 if head.i == token.i else int(head.i)
 
 
 BATCH = 64
@@ -218,8 +135,15 @@ class SpacyAnnotator:
         texts = [text.encode("utf-8", "replace").decode("utf-8") for text in folded.texts]
         pieces = [(text, *span) for text, s in enumerate(texts) for span in _cut(s, nlp.max_length)]
         parts = nlp.pipe((texts[text][a:b] for text, a, b in pieces), batch_size=BATCH)
-        tables = [read(doc, text, start) for doc, (text, start, _) in zip(parts, pieces)]
-        return folded.restore_all(assemble(tables, len(texts), layers, nlp.vocab.strings))
+        columns = [
+            read((doc, start) for doc, (_, start, _) in pieces_of_text)
+            for _, pieces_of_text in groupby(zip(parts, pieces), key=lambda pair: pair[1][0])
+        ]
+
+        def missing(place: int, what: str) -> InputError:
+            return InputError(f"the pipeline '{self.model}' gives no {what}")
+
+        return folded.restore_all(Assembly(columns, missing).build(layers))
 
 
 def entries() -> list[Entry]:
@@ -250,7 +174,6 @@ def is_installed(model: str) -> bool:
 
 
 def annotator(rest: str) -> SpacyAnnotator:
-    """The annotator `spacy:REST`."""
     if not rest:
         raise OptionError("put the name of spaCy's pipeline after the colon: spacy:en_core_web_sm")
     return SpacyAnnotator(rest)

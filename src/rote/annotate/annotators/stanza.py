@@ -38,8 +38,6 @@ _FIELDS = ("lemma", "upos", "xpos", "deprel")
 
 @dataclass(frozen=True, slots=True)
 class StanzaAnnotator:
-    """The default models of one language."""
-
     language: str
     gives: ClassVar[tuple[str, ...]] = LAYERS
 
@@ -79,7 +77,6 @@ def entries() -> list[Entry]:
 
 
 def annotator(rest: str) -> StanzaAnnotator:
-    """The annotator `stanza:REST`."""
     # Stanza makes a path of it, and loads what is there.
     if not _LANGUAGE.fullmatch(rest):
         raise OptionError("put the language code after the colon: stanza:en")
@@ -104,7 +101,6 @@ def _load(language: str, processors: str) -> Any:
 
 
 def _document_columns(document: Any) -> dict[str, Any]:
-    """Stanza's document in the form that _columns.py describes."""
     out: dict[str, Any] = {"starts": [], "ends": [], "form": [], "head": [], "sentence_ends": []}
     out |= {name: [] for name in _FIELDS} | {"entity": []}
     trees: list[Tree] = []

@@ -4,10 +4,6 @@
 `get("sentence-transformers:NAME")` any other model that sentence-transformers loads;
 `get("static")` adds up vectors of words, which takes microseconds.
 Vectors of models are kept on disk by text and model, so that a text is embedded once.
-
-Vectors kept on disk: one SQLite file per model, a row per text.
-The key is a hash of the text; the file's name comes from the embedder's signature, so
-vectors of different models or versions never meet. See `core/cache.py`.
 """
 
 from __future__ import annotations
@@ -65,7 +61,6 @@ class Embedder(Protocol):
 
 
 def collect(embedder: Embedder, texts: Sequence[str], reporter: Reporter | None) -> Vectors:
-    """The vectors of all texts, in order."""
     out = np.empty((len(texts), embedder.dimensions), np.float32)
     for places, vectors in embedder.batches(texts, reporter or Silent()):
         out[places] = vectors
@@ -87,8 +82,6 @@ def check_installed(modules: dict[str, str], extra: str, purpose: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """An embedder that embeds only what it has not embedded before."""
-
     embedder: Embedder
 
     def __getattr__(self, name: str) -> Any:

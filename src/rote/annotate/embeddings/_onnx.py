@@ -39,12 +39,6 @@ def product(matrix: NDArray[np.int8]) -> Any:
     options.log_severity_level = 3
     # Texts are shared out to threads; one product is not.
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(
-        _product(matrix), options, providers=["CPUExecutionProvider"]
-    )
-
-
-def _product(matrix: NDArray[np.int8]) -> bytes:
     node = b"".join(_field(1, name) for name in (b"a", b"b", b"zero"))
     node += _field(2, b"y") + _field(4, b"MatMulInteger")
     rows, columns = matrix.shape
@@ -52,7 +46,8 @@ def _product(matrix: NDArray[np.int8]) -> bytes:
     graph += _field(5, _tensor(b"b", _INT8, (rows, columns), matrix.tobytes()))
     graph += _field(5, _tensor(b"zero", _BYTE, (), bytes([_ZERO])))
     graph += _field(11, _value(b"a", _BYTE, rows)) + _field(12, _value(b"y", _INT32, columns))
-    return _field(1, 8) + _field(8, _field(2, 17)) + _field(7, graph)
+    model = _field(1, 8) + _field(8, _field(2, 17)) + _field(7, graph)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _tensor(name: bytes, kind: int, shape: tuple[int, ...], data: bytes) -> bytes:

@@ -62,7 +62,6 @@ def tokenizer(longest: int) -> Any:
 
 
 def vocabulary() -> list[str]:
-    """All pieces, in the order of their numbers."""
     import zstandard
 
     data = (resources.files(__package__) / "wordpiece-uncased.txt.zst").read_bytes()
@@ -163,7 +162,6 @@ def read_pieces(texts: Sequence[str]) -> tuple[NDArray[np.int8], NDArray[np.int6
 
 
 def embedder(rest: str) -> MiniLM:
-    """The embedder `minilm`, which has no variants."""
     if rest:
         raise OptionError(
             f"the embedder 'minilm' has no variants, so 'minilm:{rest}' does not exist"

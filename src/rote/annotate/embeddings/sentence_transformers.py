@@ -71,7 +71,6 @@ class SentenceTransformer:
 
 
 def embedder(rest: str) -> SentenceTransformer:
-    """The embedder `sentence-transformers:REST`."""
     if not rest:
         raise OptionError(
             "put the model's name after the colon: sentence-transformers:all-mpnet-base-v2"

@@ -125,7 +125,6 @@ class WordTable:
 
 @cache
 def table() -> WordTable:
-    """The words that rote brings along, read once."""
     return WordTable()
 
 
@@ -175,7 +174,6 @@ def find_neighbours(word: str) -> dict[int, float]:
 
 @njit(cache=True, nogil=True)
 def sum_spans(rows: Rows, ids: NDArray[Any], starts: Offsets, ends: Offsets) -> Sums:
-    """The sum of the rows of each span `[start, end)` of items."""
     width = rows.shape[1]
     sums = np.zeros((len(starts), width), np.int64)
     for span in range(len(starts)):
@@ -232,7 +230,6 @@ class Static:
 
 
 def embedder(rest: str) -> Static:
-    """The embedder `static`, which has no variants."""
     if rest:
         raise OptionError(
             f"the embedder 'static' has no variants, so 'static:{rest}' does not exist"

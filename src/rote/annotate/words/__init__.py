@@ -39,7 +39,6 @@ class Tokenizer:
 
 
 def get(name: str = DEFAULT) -> Tokenizer:
-    """The tokenizer of this name, or of this `tokenizer.json` file."""
     if name.endswith(".json"):
         path = Path(name)
         if not path.is_file():

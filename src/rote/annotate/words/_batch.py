@@ -39,7 +39,6 @@ class EncodedTexts:
 
 
 def encode_texts(texts: Sequence[str]) -> EncodedTexts:
-    """Lay the texts out for the kernels."""
     string = "\0" + "\0".join(texts) + "\0"
     encoded = string.encode("utf-8", "surrogatepass")
     data = np.frombuffer(encoded, np.uint8)

@@ -34,7 +34,6 @@ def load(path: str) -> Any:
 
 
 def tokenize(texts: Sequence[str], path: str) -> Layer:
-    """The subword layer of a batch of texts."""
     # Rust strings hold no surrogates; one character for one keeps the offsets right.
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
     encodings = load(path).encode_batch(clean, add_special_tokens=False)

@@ -35,7 +35,6 @@ VERSION = "1"
 
 
 def tokenize(texts: Sequence[str]) -> Layer:
-    """The word layer of a batch of texts."""
     of = encode_texts(texts)
     starts, ends = np.empty(len(of.data), np.int64), np.empty(len(of.data), np.int64)
     text_ends = np.empty(len(texts), np.int64)
@@ -151,7 +150,6 @@ _CUTS = """
 
 
 def pack(word: str) -> int:
-    """A word of up to eight bytes as a number."""
     return int.from_bytes(word.encode(), "big")
 
 
@@ -231,7 +229,6 @@ def seldom(function: Kernel) -> Kernel:
 
 @kernel
 def decode(data: Data, i: int) -> tuple[int, int]:
-    """The code point at i and its number of bytes."""
     c = int(np.int64(data[i]))
     if c < 0x80:
         return c, 1
@@ -247,7 +244,6 @@ def decode(data: Data, i: int) -> tuple[int, int]:
 
 @kernel
 def kind_at(data: Data, i: int, kinds: Kinds) -> tuple[int, int]:
-    """The kind of the character at i and its number of bytes."""
     if data[i] < 0x80:
         return int(np.int64(kinds[data[i]])), 1
     code, size = decode(data, i)
@@ -514,7 +510,6 @@ def decoration_end(data: Data, p: int) -> int:
 
 @kernel
 def same_end(data: Data, p: int) -> int:
-    """The end of the run of the byte at p."""
     q = p + 1
     while data[q] == data[p]:
         q += 1
@@ -559,7 +554,6 @@ def dotted_end(data: Data, p: int, q: int, stop: int, kinds: Kinds, flags: int) 
 
 @kernel
 def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
-    """The end of the word that begins with a letter or a digit at p."""
     q = run_end(data, p, kinds)
     c = data[q]
     if c <= SPACE_BAR and data[q - 1] != UNDERSCORE:
@@ -642,7 +636,6 @@ def apostrophe_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> 
 
 @seldom
 def ascii_mark_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
-    """The end of the word that begins with an ASCII mark at p."""
     c = data[p]
     q = emoticon_end(data, p, kinds)
     if q > p:

@@ -23,7 +23,6 @@ and following a link takes one an item.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,18 +36,13 @@ from rote.index.columns.intrinsics import count_ones, load64_at, prefetch
 from rote.index.columns.packed_array import (
     NO_TABLE,
     OUT_OF_RANGE,
-    PADDING,
     ItemStream,
     PackedArray,
-    bits_for,
     pack,
     read,
 )
 
 Int64s = NDArray[np.int64]
-Append = Callable[[NDArray[np.uint32]], None]
-# So many ranks are coded at a time; whole blocks.
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +114,6 @@ class CompressedStream(_CompressedColumn):
         return out
 
     def links(self, start: int, stop: int) -> Int64s:
-        """The links of the ranks from start to stop."""
         out = np.empty(max(0, min(stop, self.length) - start), np.int64)
         _read_links(self.csa, start, out)
         return out
@@ -149,94 +142,11 @@ class CompressedOrder(_CompressedColumn):
         return out
 
 
-def open_compressed(
-    begins: NDArray[np.uint32],
-    blocks: NDArray[np.uint32],
-    firsts: NDArray[np.uint32],
-    items: PackedArray,
-    samples: PackedArray,
-    ranks: PackedArray,
-    ends: Int64s,
-) -> tuple[CompressedStream, CompressedOrder]:
-    """Open the stream and the sorted positions of a layer from its columns."""
-    length = int(ends[-1]) + 1 if len(ends) else 0
-    arrays = (begins, blocks, firsts, items.data, samples.data, ranks.data, ends)
-    csa = CompressedSuffixArray(
-        begins.ctypes.data,
-        blocks.ctypes.data,
-        firsts.ctypes.data,
-        items.data.ctypes.data,
-        items.bits,
-        samples.data.ctypes.data,
-        samples.bits,
-        ranks.data.ctypes.data,
-        ranks.bits,
-        ends.ctypes.data,
-        len(ends),
-        length,
-    )
-    stream = CompressedStream(csa, length, arrays, items, samples, ranks)
-    return stream, CompressedOrder(csa, length - len(ends), arrays)
-
-
 def decompress(csa: CompressedSuffixArray, length: int) -> tuple[ItemStream, PackedArray]:
     """Read the whole stream and all sorted positions into packed columns."""
     ids, order = np.empty(length, np.int32), np.empty(length - csa.documents, np.int32)
     _read_everything(csa, ids, order)
     return ItemStream(pack(ids, csa.item_bits)), pack(order, csa.rank_bits)
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedSuffixArray:
-    """Its columns without the blocks, which may be large; see `CompressedSuffixArray`."""
-
-    begins: NDArray[np.uint32]
-    firsts: NDArray[np.uint32]
-    items: NDArray[np.int64]
-    item_bits: int
-    samples: NDArray[np.int32]
-    sample_bits: int
-    ranks: NDArray[np.int32]
-    rank_bits: int
-
-
-def encode_suffix_array(
-    ids: NDArray[np.int32], order: NDArray[np.int32], entries: int, blocks: Append
-) -> EncodedSuffixArray:
-    """Code a stream and its sorted positions; blocks are appended piece by piece."""
-    length, ends = len(ids), np.flatnonzero(ids == 0).astype(np.int32)
-    ranks = np.empty(length, np.int32)
-    ranks[ends] = np.arange(len(ends), dtype=np.int32)
-    ranks[order] = np.arange(len(ends), length, dtype=np.int32)
-    rank_bits = bits_for(length - 1)
-    samples, begins, begin, marks = [np.empty(0, np.int32)], [], 0, 0
-    for start in range(0, length, _CHUNK):
-        stop = min(start + _CHUNK, length)
-        inner = slice(max(0, start - len(ends)), max(0, stop - len(ends)))
-        positions = np.concatenate([ends[start:stop], order[inner]])
-        sampled = positions % SAMPLE_STEP == 0
-        # Behind the last position stands the first.
-        behind = ranks[(positions + 1) % length].astype(np.int64)
-        block_begins = np.empty(-(-len(positions) // BLOCK), np.int64)
-        out = np.zeros(len(block_begins) * (BLOCK_HEAD + BLOCK) + 1, np.uint32)
-        size = _encode_blocks(behind, sampled, rank_bits, marks, block_begins, out)
-        blocks(out[:size])
-        begins.append(block_begins + begin)
-        samples.append(positions[sampled] // SAMPLE_STEP)
-        begin, marks = begin + size, marks + int(sampled.sum())
-    blocks(np.zeros(PADDING // 4, np.uint32))
-    firsts = np.concatenate([[0], np.bincount(ids, minlength=entries).cumsum(), [length]])
-    marked = np.minimum(np.arange(length // ITEM_STEP + 2) * ITEM_STEP, max(0, length - 1))
-    return EncodedSuffixArray(
-        begins=np.concatenate([*begins, [begin, begin]]).astype(np.uint32),
-        firsts=firsts.astype(np.uint32),
-        items=np.searchsorted(firsts[1:-1], marked, side="right").clip(0, entries - 1),
-        item_bits=bits_for(entries - 1),
-        samples=np.concatenate(samples),
-        sample_bits=bits_for(max(0, length - 1) // SAMPLE_STEP),
-        ranks=ranks[::SAMPLE_STEP],
-        rank_bits=rank_bits,
-    )
 
 
 BLOCK = 32
@@ -316,7 +226,6 @@ def select(word, k):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _number(address, bits, i):  # type: ignore[no-untyped-def]
-    """Number i of a packed column."""
     at = np.int64(i) * bits
     word = load64_at(address + (at >> 3)) >> np.uint64(at & 7)
     return np.int64(word & ((_ONE << np.uint64(bits)) - _ONE))
@@ -377,7 +286,6 @@ def position_of(csa, rank):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def rank_of(csa, position):  # type: ignore[no-untyped-def]
-    """The rank of a position."""
     rank = _number(csa.ranks, csa.rank_bits, position // SAMPLE_STEP)
     for _ in range(position % SAMPLE_STEP):
         rank = follow(csa, rank)
@@ -412,7 +320,6 @@ def _prefetch_overload(array, index):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _read_links(csa, start, out):  # type: ignore[no-untyped-def]
-    """The links from a rank on."""
     for i in range(len(out)):
         out[i] = follow(csa, start + i)
 
@@ -492,7 +399,7 @@ def _read_everything(csa, ids, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _encode_blocks(numbers, block_count, rank_bits, marks, begins, out):  # type: ignore[no-untyped-def]
+def encode_blocks(numbers, block_count, rank_bits, marks, begins, out):  # type: ignore[no-untyped-def]
     """Fill in whole blocks and where they begin, the first at 0; gives where the last ends.
 
     `marks` says how many ranks before are written down.

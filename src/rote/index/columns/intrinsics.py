@@ -48,8 +48,6 @@ def _load64_at(typing: Any, address: Any) -> Any:
 
 @intrinsic
 def _prefetch_array(typing: Any, array: Any, index: Any) -> Any:
-    """`prefetch` of an array."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], arguments[0], arguments[1])
         pointer = builder.inttoptr(address, cgutils.voidptr_t)
@@ -87,8 +85,6 @@ def _prefetch_of(array, index):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _pointer(typing: Any, address: Any) -> Any:
-    """An address as a pointer."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
@@ -107,8 +103,6 @@ def _trailing_zeros(typing: Any, number: Any) -> Any:
 
 @intrinsic
 def _count_ones(typing: Any, number: Any) -> Any:
-    """How many bits are set."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 

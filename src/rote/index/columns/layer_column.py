@@ -28,7 +28,6 @@ from rote.index.grams import ABSENT
 
 
 def decode_string(data: bytes) -> str:
-    """A string of the index."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -46,8 +45,6 @@ class Vocabulary(Sequence[str]):
     Strings lie in one row of UTF-8 (lone surrogates passed through) and are found by halving,
     so that opening costs nothing; those asked for are remembered.
     """
-
-    __slots__ = ("_all_known", "_last", "data", "ends", "known")
 
     def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
         self.data = data
@@ -83,7 +80,6 @@ class Vocabulary(Sequence[str]):
         return [""] + [decode_string(data[start:end]) for start, end in pairwise(ends)]
 
     def find(self, item: str) -> int:
-        """The number of an item, or ABSENT."""
         number = self.known.get(item)
         if number is None:
             wanted = item.encode("utf-8", "surrogatepass")
@@ -197,7 +193,6 @@ class SharedVocabulary:
 
 
 def share_vocabulary(columns: Sequence[LayerColumn]) -> SharedVocabulary:
-    """The shared vocabulary of one layer's columns."""
     segment_strings = [column.vocabulary.strings()[1:] for column in columns]
     strings = sorted(set().union(*segment_strings))
     number = {string: i for i, string in enumerate(strings, 1)}

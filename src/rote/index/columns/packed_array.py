@@ -50,7 +50,6 @@ class PackedArray:
         return int(_read(self.data, self.bits, i))
 
     def slice(self, start: int, stop: int) -> NDArray[np.int64]:
-        """The numbers from start to stop, unpacked."""
         start, stop = max(0, start), min(stop, self.length)
         out = np.empty(max(0, stop - start), np.int64)
         _unpack(self.data, self.bits, start, out)
@@ -105,7 +104,6 @@ class ItemStream:
         return int(self.table[number]) if len(self.table) else number
 
     def slice(self, start: int, stop: int) -> NDArray[np.int64]:
-        """The items from start to stop."""
         return self._items(self.packed.slice(start, stop))
 
     def take(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,7 +119,6 @@ class ItemStream:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Where it lies."""
         return (self.packed.data,)
 
     def _items(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -137,12 +134,10 @@ def bits_for(largest: int) -> int:
 
 
 def packed_size(length: int, bits: int) -> int:
-    """Bytes of a packed column, padding included."""
     return (length * bits + 7) // 8 + PADDING
 
 
 def pack(values: NDArray[Any], bits: int) -> PackedArray:
-    """A column in memory."""
     data = np.concatenate([np.empty(0, np.uint8), *pack_chunks(values, bits)])
     data.flags.writeable = False
     return PackedArray(data, bits, len(values))

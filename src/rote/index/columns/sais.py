@@ -70,13 +70,13 @@ def _sort(text: Int32s, order: Int32s, counts: Int32s, buckets: Int32s) -> None:
     """Fill `order`; the other two are room for one number for each symbol of the text."""
     count_symbols(text, counts)
     place_valleys(text, order, counts, buckets)
-    induce_pieces(text, order, counts, buckets)
+    induce(text, order, counts, buckets, True)
     valleys = gather_valleys(order)
     names, single = name_pieces(text, order, valleys)
     if names < valleys:
         _sort_valleys(text, order, valleys, names, single)
     spread_valleys(text, order, valleys, counts, buckets)
-    induce_all(text, order, counts, buckets)
+    induce(text, order, counts, buckets, False)
 
 
 def _sort_valleys(text: Int32s, order: Int32s, valleys: int, names: int, single: int) -> None:
@@ -145,7 +145,6 @@ def find_valleys(text, low, high, rises, valleys):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def count_symbols(text, counts):  # type: ignore[no-untyped-def]
-    """How often each symbol occurs."""
     counts[:] = 0
     for i in range(len(text)):
         counts[np.uint32(text[i])] += 1
@@ -222,11 +221,12 @@ def place_valleys(text, order, counts, buckets):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def induce_pieces(text, order, counts, buckets):  # type: ignore[no-untyped-def]
-    """From valleys in any order to valleys in the order of their pieces, marked; the rest is 0.
+def induce(text, order, counts, buckets, pieces):  # type: ignore[no-untyped-def]
+    """From sorted valleys to all positions in suffix order.
 
-    What has been used is emptied, so that in the end only the valleys are left. Place 0 looks
-    like an empty one: nothing is before it, and it is no valley.
+    Or, for `pieces`, from valleys in any order to valleys in the order of their pieces, marked; the
+    rest is 0. What has been used is then emptied, so that in the end only the valleys are left.
+    Place 0 looks like an empty one: nothing is before it, and it is no valley.
     """
     last = len(text) - 1
     _fronts(counts, buckets)
@@ -236,19 +236,24 @@ def induce_pieces(text, order, counts, buckets):  # type: ignore[no-untyped-def]
         far = order[np.uint64(min(i + 2 * AHEAD, last))]
         _prefetch_next(text, order, buckets, far, order[np.uint64(min(i + AHEAD, last))])
         here = order[np.uint64(i)]
+        if pieces:
+            order[np.uint64(i)] = min(here, np.int32(0)) & UNMARK
+        else:
+            # Unmarked are now those behind one that rises, which the second sweep needs.
+            order[np.uint64(i)] = here ^ MARK
         if here > 0:
-            order[np.uint64(i)] = 0
             symbol, value = _falling(text, np.int32(here - 1))
             _push_front(order, buckets, symbol, value)
-        elif here < 0:
-            order[np.uint64(i)] = here & UNMARK
     _backs(counts, buckets)
     for i in range(last, -1, -1):
         far = order[np.uint64(max(i - 2 * AHEAD, 0))]
         _prefetch_next(text, order, buckets, far, order[np.uint64(max(i - AHEAD, 0))])
         here = order[np.uint64(i)]
-        if here > 0:
+        if not pieces:
+            order[np.uint64(i)] = here & UNMARK
+        elif here > 0:
             order[np.uint64(i)] = 0
+        if here > 0:
             symbol, value = _rising(text, np.int32(here - 1))
             _push_back(order, buckets, symbol, value)
 
@@ -274,33 +279,6 @@ def spread_valleys(text, order, valleys, counts, buckets):  # type: ignore[no-un
         position = order[np.uint64(i)]
         order[np.uint64(i)] = 0
         _push_back(order, buckets, np.uint32(text[np.uint32(position)]), position)
-
-
-@njit(cache=True, nogil=True)
-def induce_all(text, order, counts, buckets):  # type: ignore[no-untyped-def]
-    """From sorted valleys to all positions in suffix order."""
-    last = len(text) - 1
-    _fronts(counts, buckets)
-    symbol, value = _falling(text, np.int32(last))
-    _push_front(order, buckets, symbol, value)
-    for i in range(last + 1):
-        far = order[np.uint64(min(i + 2 * AHEAD, last))]
-        _prefetch_next(text, order, buckets, far, order[np.uint64(min(i + AHEAD, last))])
-        here = order[np.uint64(i)]
-        # From here on unmarked are those behind one that rises, which the second sweep needs.
-        order[np.uint64(i)] = here ^ MARK
-        if here > 0:
-            symbol, value = _falling(text, np.int32(here - 1))
-            _push_front(order, buckets, symbol, value)
-    _backs(counts, buckets)
-    for i in range(last, -1, -1):
-        far = order[np.uint64(max(i - 2 * AHEAD, 0))]
-        _prefetch_next(text, order, buckets, far, order[np.uint64(max(i - AHEAD, 0))])
-        here = order[np.uint64(i)]
-        order[np.uint64(i)] = here & UNMARK
-        if here > 0:
-            symbol, value = _rising(text, np.int32(here - 1))
-            _push_back(order, buckets, symbol, value)
 
 
 Bits = NDArray[np.uint8]

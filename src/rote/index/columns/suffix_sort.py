@@ -239,7 +239,6 @@ def _sort_by_radix(
 
 @contextmanager
 def thread_map(threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A `map` that works on so many threads."""
     if threads == 1:
         yield map
         return
@@ -587,7 +586,6 @@ def _items_in_key(ids, steps, position):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _insert_suffixes(ids, positions, start, stop, depth, work, budget):  # type: ignore[no-untyped-def]
-    """Sort a few suffixes that are equal for `depth` items."""
     for i in range(start + 1, stop):
         position = positions[i]
         j = i

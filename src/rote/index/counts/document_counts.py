@@ -27,8 +27,6 @@ from rote.index.segments.segment import WORD, Segment
 
 @dataclass(frozen=True, slots=True)
 class NgramRanges:
-    """Where the n-grams of a batch stand in a layer, segment by segment."""
-
     layer: str
     grams: int
     ranges: Sequence[Range]
@@ -47,12 +45,9 @@ class DocumentCounts:
 
     @property
     def has_authors(self) -> bool:
-        """Whether it is known who wrote any of the documents."""
         return any(len(segment.documents.author.vocabulary) > 1 for segment in self._segments)
 
     def document_counts(self, ranges: NgramRanges, threads: int) -> Counts:
-        """In how many documents each n-gram stands."""
-
         def count(number: int) -> Counts:
             numbers = np.arange(len(self._segments[number].documents), dtype=np.int32)
             return self._distinct(number, ranges, numbers, len(numbers))
@@ -61,7 +56,6 @@ class DocumentCounts:
         return sum(each, np.zeros(ranges.grams, np.int64))
 
     def author_counts(self, ranges: NgramRanges) -> Counts:
-        """How many known authors used each n-gram."""
         if not self.has_authors:
             return np.zeros(ranges.grams, np.int64)
         if len(ranges.ranges) == 1:

@@ -18,8 +18,7 @@ still be among the highest, so that few candidates are in memory at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,117 +48,116 @@ def most_frequent(
 
     Several columns have a vocabulary that they share, and `lookups` where they are sorted.
     """
+    if shared is not None:
+
+        def list_frequent(least: int, most: int | None, documents: bool) -> Iterator[CountedRows]:
+            def in_segment(number: int) -> CountedRows:
+                room = MEMORY // threads
+                return frequent_rows(columns[number], n, least, most, documents, memory=room)
+
+            each = map_segments(in_segment, range(len(columns)), threads)
+            for up, (rows, counts, in_documents) in zip(shared.up, each):
+                yield up[rows], counts, in_documents
+
+        def count(rows: Numbers, documents: bool) -> Counts:
+            work = _count_row_documents if documents else _count_rows
+            pairs = list(zip(lookups or (), shared.down))
+            each = map_segments(lambda pair: work(pair[0], pair[1][rows]), pairs, threads)
+            return sum(each, np.zeros(len(rows), np.int64))
+
+        ask = count if lookups is not None else None
+        return top_of_segments(columns, n, k, shared, list_frequent, ask, documents=documents)
+    if _is_too_long(columns, n, k):
+        return _NONE
+    # Ties at the cut are in the order of the items.
+    (column,) = columns
+    positions, counts = find_frequent(column, n, most=k)
+    positions, counts = positions[:k], counts[:k]
+    document_counts = count_documents(column, positions, n) if documents else None
+    grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)
+    return FrequentNgrams(grams, counts, document_counts)
+
+
+CountedRows = tuple[Numbers, Counts, Counts]
+"""N-grams as rows of numbers, how often each occurs, and in how many documents (0: not asked)."""
+_NONE = FrequentNgrams(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _is_too_long(columns: Sequence[LayerColumn], n: int, k: int | None) -> bool:
     if n < 1 or (k is not None and k < 1):
         raise OptionError("n and the number of n-grams must both be at least 1")
-    ends = [np.diff(column.document_ends, prepend=-1) for column in columns]
-    if n >= max((int(sizes.max(initial=1)) for sizes in ends), default=1):
-        return FrequentNgrams(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
-    if shared is None:
-        # Ties at the cut are in the order of the items.
-        (column,) = columns
-        positions, counts = find_frequent(column, n, most=k)
-        positions, counts = positions[:k], counts[:k]
-        document_counts = count_documents(column, positions, n) if documents else None
-        grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)
-        return FrequentNgrams(grams, counts, document_counts)
-    return _top_in_all(columns, shared, lookups, n, k, documents=documents, threads=threads)
+    sizes = [np.diff(column.document_ends, prepend=-1) for column in columns]
+    return n >= max((int(each.max(initial=1)) for each in sizes), default=1)
 
 
-def _top_in_all(
+def top_of_segments(
     columns: Sequence[LayerColumn],
-    shared: SharedVocabulary,
-    lookups: Sequence[Lookup] | None,
     n: int,
     k: int | None,
+    shared: SharedVocabulary,
+    list_frequent: Callable[[int, int | None, bool], Iterable[CountedRows]],
+    count: Callable[[Numbers, bool], Counts] | None,
     *,
     documents: bool,
-    threads: int,
 ) -> FrequentNgrams:
-    """Those of several segments; without `lookups` all n-grams of each, added up."""
+    """Those of several segments; without `count` all n-grams of each, added up.
+
+    `list_frequent(least, most, documents)` gives those of each segment, `count(rows, documents)`
+    how often all segments hold some, or in how many documents; rows are of shared numbers.
+    """
+    if _is_too_long(columns, n, k):
+        return _NONE
     least, reached = 1, 0
-    if k is not None and lookups is not None:
-        first, known, _, _ = _add_columns(columns, shared, n, threads, most=k)
-        best = first[likeliest_rows(known, k)]
-        totals = np.sort(_sum_counts(_count_rows, lookups, shared, best, threads))[::-1]
+    if k is not None and count is not None:
+        first, known, *_ = _add_up(list_frequent(1, k, False))
+        # By what some segments have, the likeliest are counted everywhere.
+        totals = np.sort(count(first[np.argsort(-known, kind="stable")[: 2 * k]], False))[::-1]
         if len(totals) >= k:
             reached = int(totals[k - 1])
             least = -(-reached // len(columns))
-    chosen, totals, holders, document_counts = _add_columns(
-        columns, shared, n, threads, least=least, documents=documents and lookups is None
-    )
-    if least > 1 and lookups is not None:
-        chosen = chosen[can_reach(totals, holders, len(columns), least, reached)]
-        totals = _sum_counts(_count_rows, lookups, shared, chosen, threads)
+    listed = list_frequent(least, None, documents and count is None)
+    chosen, totals, holders, document_counts = _add_up(listed)
+    if least > 1 and count is not None:
+        # Where an n-gram was not seen it occurs less than `least` times.
+        chosen = chosen[totals + (len(columns) - holders) * (least - 1) >= reached]
+        totals = count(chosen, False)
     # Numbers are in the order of the strings; the last key is the first to be sorted by.
     order = np.lexsort((*chosen.T[::-1], -totals))[:k]
     grams = Grams.of_rows(chosen[order], shared.strings)
     if not documents:
         return FrequentNgrams(grams, totals[order])
-    if lookups is None:
-        return FrequentNgrams(grams, totals[order], document_counts[order])
-    in_documents = _sum_counts(_count_row_documents, lookups, shared, chosen[order], threads)
+    in_documents = document_counts[order] if count is None else count(chosen[order], True)
     return FrequentNgrams(grams, totals[order], in_documents)
 
 
-def likeliest_rows(known: Counts, k: int) -> NDArray[np.int64]:
-    """Which n-grams to count everywhere for a k-th best total, by what some segments have."""
-    return np.argsort(-known, kind="stable")[: 2 * k]
-
-
-def can_reach(known: Counts, holders: Counts, segments: int, least: int, reached: int) -> Any:
-    """What may reach the total: where an n-gram was not seen it occurs less than `least` times."""
-    return known + (segments - holders) * (least - 1) >= reached
-
-
-def _add_columns(
-    columns: Sequence[LayerColumn],
-    shared: SharedVocabulary,
+def frequent_rows(
+    column: LayerColumn,
     n: int,
-    threads: int,
+    least: int,
+    most: int | None,
+    documents: bool,
     *,
-    least: int = 1,
-    most: int | None = None,
-    documents: bool = False,
-) -> tuple[Numbers, Counts, Counts, Counts]:
-    """The frequent n-grams of every column in shared numbers, each once; how often the columns
-    that give it have it, how many these are, and how many of their documents hold it."""
+    memory: int | None = None,
+) -> CountedRows:
+    """The frequent n-grams of one segment, in its own numbers."""
+    positions, counts = find_frequent(column, n, least=least, most=most, memory=memory or MEMORY)
+    in_documents = count_documents(column, positions, n) if documents else np.zeros_like(counts)
+    return items_at(column, positions, n), counts, in_documents
 
-    def count(number: int) -> tuple[Numbers, Counts, Counts]:
-        column = columns[number]
-        positions, counts = find_frequent(
-            column, n, least=least, most=most, memory=MEMORY // threads
-        )
-        document_counts = (
-            count_documents(column, positions, n) if documents else np.zeros_like(counts)
-        )
-        return shared.up[number][items_at(column, positions, n)], counts, document_counts
 
-    each = list(map_segments(count, range(len(columns)), threads))
-    rows = [part for part, _, _ in each]
+def _add_up(each: Iterable[CountedRows]) -> tuple[Numbers, Counts, Counts, Counts]:
+    """Each n-gram once; how often the segments that give it have it, how many these are, and how
+    many of their documents hold it."""
+    listed = list(each)
+    rows = [part for part, _, _ in listed]
     chosen, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
     totals, holders, document_counts = np.zeros((3, len(chosen)), np.int64)
     parts = np.split(which.reshape(-1), np.cumsum([len(part) for part in rows])[:-1])
-    for part, (_, counts, in_documents) in zip(parts, each):
+    for part, (_, counts, in_documents) in zip(parts, listed):
         totals[part] += counts
         holders[part] += 1
         document_counts[part] += in_documents
     return chosen, totals, holders, document_counts
-
-
-def _sum_counts(
-    count: Callable[[Lookup, Numbers], Counts],
-    lookups: Sequence[Lookup],
-    shared: SharedVocabulary,
-    chosen: Numbers,
-    threads: int,
-) -> Counts:
-    """The counts of n-grams, rows of shared numbers, in all segments together."""
-
-    def count_in_segment(number: int) -> Counts:
-        return count(lookups[number], shared.down[number][chosen])
-
-    each = map_segments(count_in_segment, range(len(lookups)), threads)
-    return sum(each, np.zeros(len(chosen), np.int64))
 
 
 def _count_rows(lookup: Lookup, rows: Numbers) -> Counts:
@@ -400,7 +398,6 @@ def next_windows(data, bits, ends, n, at, block):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def fill_table(data, bits, ends, n, firsts, counts):  # type: ignore[no-untyped-def]
-    """The first position and the count of every key."""
     block, at = np.empty(_BLOCK, np.uint64), np.zeros(2, np.int64)
     while True:
         size = next_windows(data, bits, ends, n, at, block)

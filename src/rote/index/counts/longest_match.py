@@ -52,39 +52,31 @@ class TextQuery:
         return lengths[inside], low[inside], high[inside]
 
     def lengths(self, lookup: Lookup) -> NDArray[np.int32]:
-        """The lengths alone."""
-        return match_lengths(lookup, self._numbers(lookup))[self._inner >= 0]
+        lengths, _, _ = longest_matches(lookup, self._numbers(lookup), ranges=False)
+        return lengths[self._inner >= 0]
 
     def _numbers(self, lookup: Lookup) -> NDArray[np.int32]:
         numbers = lookup.column.vocabulary.numbers(self._vocabulary)
         return np.append(numbers, np.int32(ABSENT))[self._ids]
 
 
-def longest_matches(lookup: Lookup, ids: NDArray[Any]) -> tuple[NDArray[np.int32], Int64s, Int64s]:
+def longest_matches(
+    lookup: Lookup, ids: NDArray[Any], *, ranges: bool = True
+) -> tuple[NDArray[np.int32], Int64s, Int64s]:
     """For every position i the length of the longest run from there on that the column holds.
 
     And the range of `suffixes.order` that begins with it; high - low is how often it occurs.
-    A number that is no item of the column matches nothing, and no match reaches across it.
+    Without `ranges` the edges of these need not be found, and they are empty. A number that is no
+    item of the column matches nothing, and no match reaches across it.
     """
-    lengths = np.zeros(len(ids), np.int32)
-    low, high = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
-    _find_longest(lookup.parts, _query_text(lookup, ids), lengths, low, high)
-    return lengths, low, high
-
-
-def match_lengths(lookup: Lookup, ids: NDArray[Any]) -> NDArray[np.int32]:
-    """The lengths alone, for which the edges of the range need not be found."""
-    lengths, none = np.zeros(len(ids), np.int32), np.empty(0, np.int64)
-    _find_longest(lookup.parts, _query_text(lookup, ids), lengths, none, none)
-    return lengths
-
-
-def _query_text(lookup: Lookup, ids: NDArray[Any]) -> NDArray[np.int32]:
     # One more that never matches, so that comparing needs no check for the text's end.
     text = np.full(len(ids) + 1, ABSENT, np.int32)
     known = (ids > 0) & (ids < len(lookup.parts.codes))
     text[:-1][known] = ids[known]
-    return text
+    lengths = np.zeros(len(ids), np.int32)
+    low, high = np.zeros((2, len(ids) * ranges), np.int64)
+    _find_longest(lookup.parts, text, lengths, low, high)
+    return lengths, low, high
 
 
 @njit(inline="always")

@@ -54,8 +54,6 @@ SEARCHES = 128
 
 
 class ColumnArrays(NamedTuple):
-    """The arrays of a column as kernels take them."""
-
     ids: StreamItems | CompressedItems
     ids_bits: int
     order: Bytes | CompressedPositions
@@ -212,7 +210,6 @@ class Lookup:
         self._desk: Any = CountBuffer(self.parts) if packed else None
 
     def count(self, gram: Sequence[int]) -> int:
-        """How often the run occurs."""
         low, high = self.range(gram)
         return high - low
 
@@ -432,7 +429,6 @@ def map_segments(work: Callable[[In], Out], parts: Sequence[In], threads: int) -
 
 
 def find_ranges(lookup: Lookup, grams: Grams) -> Range:
-    """Where each n-gram of a batch stands in one segment."""
     if grams.vocabulary is lookup.column.vocabulary:
         return lookup.ranges(grams.ids, grams.ends)
     table = lookup.column.vocabulary.numbers(grams.vocabulary)
@@ -440,6 +436,5 @@ def find_ranges(lookup: Lookup, grams: Grams) -> Range:
 
 
 def find_all_ranges(lookups: Sequence[Lookup], grams: Grams, threads: int) -> list[Range]:
-    """Where each n-gram of a batch stands in every segment."""
     some = threads_for(threads, len(grams))
     return list(map_segments(lambda lookup: find_ranges(lookup, grams), lookups, some))

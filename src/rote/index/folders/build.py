@@ -13,7 +13,7 @@ the work was interrupted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -72,7 +72,6 @@ from rote.index.folders.manifest import (
     fingerprint_of,
     is_index,
     read_manifest,
-    read_provenances,
     read_sealed_segment,
     recipe_of,
     record_embedder,
@@ -132,7 +131,6 @@ def build_index(
     options: BuildOptions | None = None,
     reporter: Reporter | None = None,
 ) -> IndexChange:
-    """Make an index of a corpus, or of a store of `rote annotate`."""
     options, reporter = options or BuildOptions(), reporter or Silent()
     engine = run.get(options.engine, options.jobs)
     limit = max_positions(options.memory)
@@ -182,7 +180,6 @@ def check_source(
 
 
 def publish_sealed(path: Path, manifest: Manifest, sealed: Sequence[SealedSegment]) -> Manifest:
-    """The next state of an index: these segments in order."""
     provenances = [provenance for _, provenance in sealed]
     return publish(
         path,
@@ -230,23 +227,15 @@ def _write_segments(
     source: Source,
     path: Path,
     manifest: Manifest,
-    listed_segments: Sequence[SealedSegment],
+    listed: Sequence[SealedSegment],
     context: BuildContext,
 ) -> tuple[list[SealedSegment], Problems]:
     key = settings_key(manifest)
-    sealed = {
-        name: (segment, provenance)
-        for name, (segment, provenance) in find_unlisted(path, manifest).items()
-        if provenance.key == key
-    }
-    listed = [provenance for _, provenance in listed_segments]
-    done = BuildProgress(listed, {name: provenance for name, (_, provenance) in sealed.items()})
-    ids, problems, scripts, already = (
-        KnownIds(open_documents(path, [segment for segment, _ in listed_segments])),
-        Problems(),
-        Counter[str](),
-        0,
-    )
+    unlisted = find_unlisted(path, manifest)
+    sealed = {name: each for name, each in unlisted.items() if each[1].key == key}
+    done = BuildProgress(listed, sealed)
+    ids = KnownIds(open_documents(path, [segment for segment, _ in listed]))
+    problems, scripts, already = Problems(), Counter[str](), 0
     next_pieces: Iterable[NextPiece]
     if isinstance(source, Store):
         size = sum(stored_size(source, file) for file in source.files)
@@ -320,18 +309,11 @@ def copy_tokenizer(path: Path, file: Path) -> Subwords:
 def _confirm_built(source: Source, path: Path, wanted: Manifest, reporter: Reporter) -> IndexChange:
     """Building again what is there ends well; anything else is refused."""
     there = read_manifest(path)
-    indexed = [
-        content
-        for provenance in read_provenances(path, there.segments)
-        for content in provenance.contents
-    ]
+    indexed = [content for _, origin in read_sealed(path, there) for content in origin.contents]
     problems = Problems()
-    wanted_contents = (
-        list(piece_contents(source, problems))
-        if settings_key(there) == settings_key(wanted)
-        else []
-    )
-    if settings_key(there) != settings_key(wanted) or not set(wanted_contents) <= set(indexed):
+    is_like = settings_key(there) == settings_key(wanted)
+    wanted_contents = list(piece_contents(source, problems)) if is_like else []
+    if not is_like or not set(wanted_contents) <= set(indexed):
         raise OptionError(
             f"{path} contains another index: `rote index add` adds to it; to build a new one, "
             "choose another folder or remove this one"
@@ -363,31 +345,28 @@ class BuildProgress:
     one of them begins with it must repeat all of it, or the segment is outdated.
     """
 
-    def __init__(self, listed: Sequence[Provenance], sealed: dict[str, Provenance]) -> None:
-        self._listed = frozenset(
-            content for provenance in listed for content in provenance.contents
-        )
-        self._sealed = sealed
+    def __init__(
+        self, listed: Sequence[SealedSegment], sealed: Mapping[str, SealedSegment]
+    ) -> None:
+        self.listed = frozenset(content for _, origin in listed for content in origin.contents)
+        """The pieces that the index has."""
+        self._contents = {name: origin.contents for name, (_, origin) in sealed.items()}
         self._waiting: dict[str, list[str]] = {}
-        for name, provenance in sealed.items():
-            self._waiting.setdefault(provenance.contents[0], []).append(name)
+        for name, contents in self._contents.items():
+            self._waiting.setdefault(contents[0], []).append(name)
         self._current = ""
         self._left: list[str] = []
 
     @property
     def contents(self) -> frozenset[str]:
         """All that need not be annotated."""
-        return self._listed.union(*(provenance.contents for provenance in self._sealed.values()))
-
-    def holds(self, content: str) -> bool:
-        """Whether the index has this piece."""
-        return content in self._listed
+        return self.listed.union(*self._contents.values())
 
     def sealed(self, content: str) -> tuple[bool, str]:
         """Whether the piece is in a sealed segment, and the segment's name if it ends there."""
         if not self._left and self._waiting.get(content):
             self._current = self._waiting[content].pop(0)
-            self._left = list(reversed(self._sealed[self._current].contents))
+            self._left = list(reversed(self._contents[self._current]))
         if not self._left:
             return False, ""
         if self._left[-1] != content:
@@ -396,7 +375,6 @@ class BuildProgress:
         return True, "" if self._left else self._current
 
     def end(self) -> None:
-        """The input has ended."""
         if self._left:
             raise OutdatedSegment(self._current)
 
@@ -421,7 +399,6 @@ class NextPiece:
     size: int
     piece: AnnotatedShard | None = None
     note: str = ""
-    sealed: bool = False
 
 
 def annotate_new_pieces(
@@ -437,7 +414,7 @@ def annotate_new_pieces(
     work = replace(work, known_contents=done.contents)
     for without, piece in pieces(corpus, work, engine):
         problems.add(piece.batch.problems)
-        if done.holds(piece.content):
+        if piece.content in done.listed:
             yield NextPiece(piece.size, note=IN_INDEX)
             continue
         new = left_of(piece, work.path, partial(ids.check, skip=skip))
@@ -452,53 +429,41 @@ def annotate_new_pieces(
     done.end()
 
 
-def list_stored(store: Store, done: BuildProgress) -> Iterator[tuple[str, NextPiece]]:
-    """The same for a store, whose pieces are annotated, by file; an empty name stands for a piece
-    that the index holds.
-
-    One that is `sealed` is done too, but its ids are not known to the index yet.
-    """
-    for file in store.files:
-        content, size = content_of(file), stored_size(store, file)
-        if done.holds(content):
-            yield "", NextPiece(size, note=IN_INDEX)
-            continue
-        sealed, name = done.sealed(content)
-        yield file, NextPiece(size, None, name, sealed)
-    done.end()
-
-
 def read_stored_pieces(
     store: Store, engine: Engine, done: BuildProgress, ids: KnownIds
 ) -> Iterator[NextPiece]:
-    """Pieces of a store that the index does not hold; their ids must be new to it."""
-    orders, work = list_stored(store, done), partial(_open_stored, store.path.absolute())
+    """The same of a store; ids of its pieces must be new to the index."""
+    work = partial(_open_stored, replace(store, path=store.path.absolute()), done.listed)
     # Here, a piece is opened in less time than a process takes to start.
-    opened = engine.map(work, orders, doing="reading the store") if engine.remote else None
-    for each in opened or map(work, orders):
+    opened = engine.map(work, store.files, doing="reading the store") if engine.remote else None
+    for each in opened or map(work, store.files):
         if each.piece is not None:
             ids.check(each.piece.batch, skip=False, remedy=_ANNOTATE_AGAIN)
-        yield replace(each, piece=None) if each.sealed else each
+            # One that is sealed is done too, but the index does not know its ids yet.
+            sealed, name = done.sealed(each.piece.content)
+            each = NextPiece(each.size, note=name) if sealed else each
+        yield each
+    done.end()
 
 
-def _open_stored(path: Path, order: tuple[str, NextPiece]) -> NextPiece:
+def _open_stored(store: Store, listed: frozenset[str], file: str) -> NextPiece:
     """What a piece of a store holds, but for its texts."""
-    file, following = order
-    if not file:
-        return following
-    batch, annotation = read_piece(path / file, derived=())
+    content, size = content_of(file), stored_size(store, file)
+    if content in listed:
+        return NextPiece(size, note=IN_INDEX)
+    batch, annotation = read_piece(store.path / file, derived=())
     piece = AnnotatedShard(
         file=file,
-        content=content_of(file),
+        content=content,
         documents=len(batch.documents),
         words=len(annotation.word.ids),
-        size=following.size,
+        size=size,
         digests=[],
         guessed_languages=Counter(),
         items=tuple((name, len(layer.ids)) for name, layer in annotation.trees.items()),
         batch=batch.bare(),
     )
-    return replace(following, piece=piece)
+    return NextPiece(size, piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,7 +547,6 @@ class SegmentWriter:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def add(self, piece: QueuedPiece) -> None:
-        """The next piece of the input."""
         if self._group is not None and self._places + piece.places > self._limit:
             self._close()
         if self._group is None:
@@ -608,7 +572,6 @@ class SegmentWriter:
         return [future.result() for future in self._futures]
 
     def _close(self) -> None:
-        """No more pieces for this segment."""
         if self._group is not None:
             self._group.coming.put(None)
             self._group, self._places = None, 0
@@ -638,13 +601,22 @@ class SealTask:
     ) -> SealedSegment:
         digests: list[NDArray[np.uint8]] = []
         pieces_read: list[QueuedPiece] = []
+
+        def read_pieces() -> Iterator[tuple[Batch, Annotation]]:
+            for piece in pieces:
+                pieces_read.append(piece)
+                # Layers that follow from the words are made by the writer, if it wants them.
+                batch, annotation = read_piece(piece.file, derived=())
+                digests.append(document_digests(batch.documents))
+                yield batch, annotation
+
         key = settings_key(self.manifest)
         with seal_segment(self.path) as folder:
             write_segment(
                 folder.target,
-                _read_pieces(pieces, pieces_read, digests),
+                read_pieces(),
                 self.manifest.forms(self.threads),
-                layers=[layer for layer in self.manifest.layers if layer != "word"],
+                layers=self.manifest.layers,
                 author_field=self.manifest.author_field,
                 reporter=reporter or Silent(),
             )
@@ -668,17 +640,3 @@ class SealTask:
             # Files' names hold the number of the piece: equal pieces in two places stay apart.
             folder.name = settings_hash(key, *(piece.file.name for piece in pieces_read))
         return read_sealed_segment(self.path / SEGMENTS / folder.name)
-
-
-def _read_pieces(
-    pieces: Iterable[QueuedPiece], pieces_read: list[QueuedPiece], digests: list[NDArray[np.uint8]]
-) -> Iterator[tuple[Batch, Annotation]]:
-    """The pieces one by one; the digests are those of what really goes in.
-
-    Layers that follow from the words are made by the segment's writer, if it wants them.
-    """
-    for piece in pieces:
-        pieces_read.append(piece)
-        batch, annotation = read_piece(piece.file, derived=())
-        digests.append(document_digests(batch.documents))
-        yield batch, annotation

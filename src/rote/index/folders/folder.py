@@ -209,7 +209,7 @@ def verify_index(path: Path, reporter: Reporter | None = None) -> list[str]:
     try:
         manifest = read_manifest(path)
     except InputError as error:
-        return [_error_line(error)]
+        return [error.diagnosis]
     problems: list[str] = []
     with reporter.stage("verifying", manifest.bytes, unit="B") as advance:
         for folder, part in manifest.parts(path):
@@ -237,7 +237,7 @@ def _find_disagreements(path: Path, manifest: Manifest) -> list[str]:
         segments = open_segments(path, manifest, Silent(), everything=True)
         provenances = read_provenances(path, manifest.segments)
     except RoteError as error:
-        return [_error_line(error)]
+        return [error.diagnosis if isinstance(error, InputError) else str(error)]
     problems = []
     for listed, segment, provenance in zip(manifest.segments, segments, provenances):
         place = path / SEGMENTS / listed.name
@@ -263,12 +263,6 @@ def _find_disagreements(path: Path, manifest: Manifest) -> list[str]:
     if totals != (manifest.documents, manifest.words, manifest.fingerprint):
         problems.append(f"{path}: the segments do not add up to what the manifest says")
     return problems
-
-
-def _error_line(error: RoteError) -> str:
-    if isinstance(error, InputError):
-        return error.diagnosis
-    return str(error)
 
 
 SealedSegment = tuple[ListedSegment, Provenance]
@@ -302,7 +296,6 @@ def changing(path: Path, command: str) -> Iterator[Manifest]:
 
 
 def read_sealed(path: Path, manifest: Manifest) -> list[SealedSegment]:
-    """The segments of an index, each with what went into it."""
     return list(zip(manifest.segments, read_provenances(path, manifest.segments)))
 
 

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -246,7 +248,6 @@ def replace_documents(
 def _find_documents(
     segment_documents: Sequence[Documents], ids: Iterable[str]
 ) -> list[dict[str, int]]:
-    """For each segment the numbers of those documents that it holds."""
     wanted = list(dict.fromkeys(ids))
     numbers_by_segment = []
     for each in segment_documents:
@@ -375,20 +376,18 @@ def add_layer(
         )
         if chosen.tokenizer is not None:
             new = replace(new, subwords=(copy_tokenizer(path, chosen.tokenizer),))
-        recipe = _layer_recipe(path, new, layer)
+        annotator = _LayerAnnotator(layer, _layer_recipe(path, new, layer))
         segments = open_segments(path, manifest, reporter)
+        folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
         with reporter.stage(f"adding {layer}", manifest.words, unit="words") as advance:
-            work = _LayerAddition(layer, recipe, new.forms(jobs), runner, advance)
-            folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
-            parts = list(work.parts(folders, segments))
-        listed = map(_add_part, manifest.segments, parts)
+            new_parts = _layer_parts(annotator, folders, segments, new.forms(jobs), runner, advance)
+            listed = list(map(_add_part, manifest.segments, new_parts))
         return publish(path, new, listed)
 
 
 def _add_meanings(
     path: Path, embedder_name: str, engine: run.Engine, reporter: Reporter
 ) -> Manifest:
-    """Add a vector of each sentence."""
     record = record_embedder(embedder_name)
     with changing(path, "rote index add-layer") as manifest:
         if manifest.meanings is not None and manifest.meanings.signature != record.signature:
@@ -408,43 +407,48 @@ def _add_meanings(
             ((path / SEGMENTS / listed.name).absolute(), listed.record.parts)
             for listed in manifest.segments
         ]
-        work = _MeaningAddition(record, reporter)
-        if engine.remote:
-            work = replace(work, reporter=None)
-            parts = list(engine.map(work, items, doing="embedding sentences"))
-        else:
-            parts = list(map(work, items))
-        listed = map(_add_part, manifest.segments, parts)
+        work = partial(_add_meanings_part, record, None if engine.remote else reporter)
+        new_parts = (
+            engine.map(work, items, doing="embedding sentences")
+            if engine.remote
+            else map(work, items)
+        )
+        listed = list(map(_add_part, manifest.segments, new_parts))
         return publish(path, manifest, listed, meanings=record)
 
 
-@dataclass(frozen=True, slots=True)
-class _MeaningAddition:
-    """Writes the part of one segment, wherever; one that an interrupted run has written stays."""
-
-    record: EmbedderRecord
-    reporter: Reporter | None
-
-    def __call__(self, item: tuple[Path, tuple[PartRecord, ...]]) -> PartRecord:
-        folder, parts = item
-        name = f"{MEANINGS}.{settings_hash(self.record.signature)[:8]}"
-        if is_sealed(folder / name) and not check_part(folder / name):
-            return describe_part(folder / name)
-        target = FolderTarget(folder)
+def _add_meanings_part(
+    record: EmbedderRecord, reporter: Reporter | None, item: tuple[Path, tuple[PartRecord, ...]]
+) -> PartRecord:
+    """Write the part of one segment, wherever; one that an interrupted run has written stays."""
+    folder, parts = item
+    name = f"{MEANINGS}.{settings_hash(record.signature)[:8]}"
+    if _is_whole(folder / name):
+        return describe_part(folder / name)
+    segment, embedder = open_segment(folder, parts), embedder_of(folder, record)
+    positions, documents = segment.positions[WORD], segment.documents
+    target = FolderTarget(folder)
+    with _removed_on_error(folder / name):
         try:
-            segment = open_segment(folder, parts)
-            embedder = embedder_of(folder, self.record)
-            positions, documents = segment.positions[WORD], segment.documents
             return write_meanings(
-                target, positions, documents, embedder, folder=name, reporter=self.reporter
+                target, positions, documents, embedder, folder=name, reporter=reporter
             )
-        except BaseException:
-            target.close()
-            # On a full disk the room is needed; after a kill the next writer does this.
-            shutil.rmtree(folder / name, ignore_errors=True)
-            raise
         finally:
             target.close()
+
+
+def _is_whole(part: Path) -> bool:
+    return is_sealed(part) and not check_part(part)
+
+
+@contextmanager
+def _removed_on_error(part: Path) -> Iterator[None]:
+    """On a full disk the room is needed; after a kill the next writer does this."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
 
 
 def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
@@ -460,7 +464,6 @@ def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
 
 
 def _layer_recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
-    """What makes this layer and no other."""
     recipe = recipe_of(path, manifest)
     if layer == SUBWORDS:
         return replace(recipe, layers=())
@@ -483,81 +486,70 @@ def _add_part(old: ListedSegment, part: PartRecord) -> ListedSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class _LayerAddition:
-    layer: str
-    recipe: Recipe
-    forms: LayerForms
-    engine: run.Engine
-    advance: Advance
-
-    def parts(self, folders: list[Path], segments: tuple[Segment, ...]) -> Iterator[PartRecord]:
-        """The new part of each segment, made now or by an interrupted run."""
-        # The name says who made it, so that another tokenizer's part is not taken for it.
-        name = f"{self.layer}.{settings_hash(self.recipe.hash)[:8]}"
-        finished = {
-            place for place in folders if is_sealed(place / name) and not check_part(place / name)
-        }
-        missing = [s for place, s in zip(folders, segments) if place not in finished]
-        # One stream over all segments, so that workers start once and never wait for sorting.
-        batches = (batch for segment in missing for batch in _batch_documents(segment.documents))
-        annotated: Iterator[_AnnotatedBatch] = iter(())
-        if missing and self.layer not in missing[0].columns:
-            annotated = self.engine.map(
-                _LayerAnnotator(self.layer, self.recipe), batches, doing="annotating"
-            )
-        for place, segment in zip(folders, segments):
-            if place in finished:
-                self.advance(segment.tokens)
-                yield describe_part(place / name)
-                continue
-            target = FolderTarget(place)
-            try:
-                if self.layer in segment.columns:
-                    part = sort_layer(target, segment, self.layer, self.forms, folder=name)
-                    self.advance(segment.tokens)
-                    yield part
-                else:
-                    has_own_items = self.layer not in self.recipe.annotate([]).layers
-                    layers = self._layers(annotated)
-                    yield write_layer(
-                        target,
-                        segment,
-                        self.layer,
-                        layers,
-                        self.forms,
-                        has_own_items=has_own_items,
-                        folder=name,
-                    )
-            except BaseException:
-                # On a full disk the room is needed; after a kill the next writer does this.
-                shutil.rmtree(place / name, ignore_errors=True)
-                raise
-
-    def _layers(self, annotated: Iterator[_AnnotatedBatch]) -> Iterator[Layer]:
-        """The layers of one segment."""
-        for layer, words_done, last in annotated:
-            self.advance(words_done)
-            yield layer
-            if last:
-                return
-
-
-@dataclass(frozen=True, slots=True)
 class _LayerAnnotator:
     """Annotates a batch in whichever process: the layer, its words, whether a segment ends."""
 
     layer: str
     recipe: Recipe
 
+    @property
+    def folder(self) -> str:
+        """The name says who made it, so that another tokenizer's part is not taken for it."""
+        return f"{self.layer}.{settings_hash(self.recipe.hash)[:8]}"
+
     def __call__(self, batch: tuple[list[Document], bool]) -> _AnnotatedBatch:
         documents, last = batch
         annotation = self.recipe.annotate(documents)
-        layer = (
-            annotation.layers[self.layer]
-            if self.layer in annotation.layers
-            else annotation.trees[self.layer]
-        )
+        layer = {**annotation.trees, **annotation.layers}[self.layer]
         return layer, len(annotation.word.ids), last
+
+
+def _layer_parts(
+    annotator: _LayerAnnotator,
+    folders: Sequence[Path],
+    segments: Sequence[Segment],
+    forms: LayerForms,
+    engine: run.Engine,
+    advance: Advance,
+) -> Iterator[PartRecord]:
+    """The new part of each segment, made now or by an interrupted run."""
+    layer, name = annotator.layer, annotator.folder
+    finished = {folder for folder in folders if _is_whole(folder / name)}
+    missing = [s for folder, s in zip(folders, segments) if folder not in finished]
+    # One stream over all segments, so that workers start once and never wait for sorting.
+    batches = (batch for segment in missing for batch in _batch_documents(segment.documents))
+    annotated: Iterator[_AnnotatedBatch] = iter(())
+    if missing and layer not in missing[0].columns:
+        annotated = engine.map(annotator, batches, doing="annotating")
+
+    def layers_of_segment() -> Iterator[Layer]:
+        for new_layer, words_done, last in annotated:
+            advance(words_done)
+            yield new_layer
+            if last:
+                return
+
+    for folder, segment in zip(folders, segments):
+        if folder in finished:
+            advance(segment.tokens)
+            yield describe_part(folder / name)
+            continue
+        target = FolderTarget(folder)
+        with _removed_on_error(folder / name):
+            if layer in segment.columns:
+                part = sort_layer(target, segment, layer, forms, folder=name)
+                advance(segment.tokens)
+            else:
+                part = write_layer(
+                    target,
+                    segment,
+                    layer,
+                    layers_of_segment(),
+                    forms,
+                    has_own_items=layer not in annotator.recipe.annotate([]).layers,
+                    folder=name,
+                )
+        yield part
 
 
 def _batch_documents(documents: Documents) -> Iterator[tuple[list[Document], bool]]:

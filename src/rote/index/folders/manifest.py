@@ -29,7 +29,7 @@ from rote.annotate.pieces import Recipe
 from rote.core.document import Annotator, Document
 from rote.core.errors import InputError, OptionError
 from rote.core.files import read_regular
-from rote.core.json_reader import JsonObject, parse_json
+from rote.core.json_reader import JsonObject
 from rote.corpus import Fingerprint, digest
 from rote.index.segments.part import (
     DOCUMENTS,
@@ -38,6 +38,7 @@ from rote.index.segments.part import (
     Target,
     describe_part,
     open_part,
+    parse_description,
     read_name,
 )
 from rote.index.segments.segment import LayerForms, SegmentRecord
@@ -114,7 +115,6 @@ class Manifest:
         return self.form == COMPACT
 
     def forms(self, threads: int) -> LayerForms:
-        """How segments of this index are written."""
         return LayerForms(self.sorted_layers, self.is_compact, threads)
 
     @property
@@ -122,7 +122,6 @@ class Manifest:
         return sum(part.bytes for listed in self.segments for part in listed.parts)
 
     def parts(self, path: Path) -> list[tuple[Path, PartRecord]]:
-        """The folder and the record of every part."""
         return [
             (path / SEGMENTS / listed.name / part.folder, part)
             for listed in self.segments
@@ -180,20 +179,11 @@ def read_manifest(path: Path) -> Manifest:
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
-    json_object = JsonObject.of(
-        parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
-    )
-    version = json_object.get("format")
-    if version not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        raise InputError(
-            f"the index has format {version}, this version of rote reads {known}",
-            file=str(place),
-            remedy="Build the index again, or use the version that built it",
-        )
+    json_object = parse_description(data, place, "the index", READABLE)
     manifest = _parse_manifest(json_object)
     # Written again it must be the same, to the last byte: so the checksum is checked too.
-    if render_manifest(manifest, version).encode("utf-8", "surrogatepass") != data:
+    again = render_manifest(manifest, json_object.get("format"))
+    if again.encode("utf-8", "surrogatepass") != data:
         raise _damage_error(place, "its checksum does not fit")
     return manifest
 
@@ -299,7 +289,6 @@ def embedder_of(where: object, meanings: EmbedderRecord) -> Embedder:
 
 
 def record_embedder(name: str) -> EmbedderRecord:
-    """The embedder of this name, which must be installed."""
     embedder = embeddings.get(name)
     embedder.check()
     return EmbedderRecord(embedder.name, embedder.signature, embedder.dimensions)
@@ -351,12 +340,10 @@ class Provenance:
 
 
 def document_digests(documents: Iterable[Document]) -> NDArray[np.uint8]:
-    """One row for each document."""
     return np.frombuffer(b"".join(map(digest, documents)), np.uint8).reshape(-1, _DIGEST_BYTES)
 
 
 def join_provenances(origins: Sequence[Provenance], key: str) -> Provenance:
-    """The origin of a segment that holds the documents of several."""
     return Provenance(
         key=key,
         contents=tuple(content for origin in origins for content in origin.contents),
@@ -377,7 +364,6 @@ def write_provenance(target: Target, origin: Provenance) -> PartRecord:
 
 
 def read_provenance(folder: Path, expected: str | None = None) -> Provenance:
-    """Map the part of a segment's folder."""
     part = open_part(folder / PROVENANCE, expected)
     try:
         words, places = part["size"].tolist()

@@ -22,8 +22,6 @@ _MAX_RESERVED = 2**30
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions(OptionSet):
-    """What goes into the index, and what building it may use."""
-
     SECTION: ClassVar[str] = "Index"
     layers: tuple[str, ...] = option(
         ("lower", "pos"),

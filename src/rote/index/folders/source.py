@@ -49,7 +49,6 @@ def check_layers(source: Source, chosen: ChosenLayers, annotator: str) -> None:
 
 
 def check_store(store: Store, manifest: Manifest) -> None:
-    """Refuse a store that does not fit the index."""
     if store.signature != manifest.signature:
         raise OptionError(
             f"the index was built with {manifest.signature}, the store {store.path} by "
@@ -74,7 +73,6 @@ def _check_stored_layers(store: Store, layers: Iterable[str]) -> None:
 
 
 def stored_size(store: Store, file: str) -> int:
-    """The bytes of one piece, which must be there."""
     try:
         return (store.path / file).stat().st_size
     except OSError as error:
@@ -97,14 +95,6 @@ def check_inputs(inputs: Sequence[Path], index: Path | None) -> None:
                 f"the index {index} is inside its input folder {place} and would be read as text: "
                 "choose a folder outside it"
             )
-
-
-def _is_member(ordered: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    if not len(ordered):
-        return np.zeros(len(hashes), np.bool_)
-    places = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
-    is_member: NDArray[np.bool_] = ordered[places] == hashes
-    return is_member
 
 
 class KnownIds:
@@ -155,7 +145,10 @@ class KnownIds:
         return batch.without(set(np.flatnonzero(there).tolist()), problems)
 
     def _in_index(self, ids: list[str], hashes: Sequence[int]) -> NDArray[np.bool_]:
-        there = _is_member(self._hashes, np.array(hashes, np.uint64))
+        wanted, there = np.array(hashes, np.uint64), np.zeros(len(hashes), np.bool_)
+        if len(self._hashes):
+            places = np.searchsorted(self._hashes, wanted)
+            there = self._hashes[np.minimum(places, len(self._hashes) - 1)] == wanted
         # Two ids may share a hash: only the id itself decides.
         for i in np.flatnonzero(there).tolist():
             there[i] = any(documents.find(ids[i]) is not None for documents in self._documents)
@@ -202,7 +195,6 @@ class BuildEstimate:
     allowed: int
 
     def lines(self) -> list[str]:
-        """For a person."""
         if not self.tokens:
             return ["no estimate: no text is selected at the beginning of the input"]
         documents, segments = (

@@ -189,7 +189,6 @@ def compile_regex(pattern: str, ignore_case: bool = False) -> str:
 
 
 def match_strings(expression: str, strings: Sequence[str]) -> NDArray[np.bool_]:
-    """Which of the strings match."""
     import polars as pl
 
     try:

@@ -94,8 +94,6 @@ def count(
 
 
 class _Search:
-    """A query ready to run over one segment."""
-
     def __init__(
         self,
         query: Query,
@@ -113,7 +111,6 @@ class _Search:
         self._anchor = _AnchorFinder(self._tables).best(query.pattern)
 
     def __len__(self) -> int:
-        """How many positions there are."""
         return len(self._columns[0].ids)
 
     def count_by_ranges(self) -> int | None:
@@ -226,7 +223,6 @@ class _Search:
 
 
 def _read_runs(ids: ItemStream | CompressedStream, firsts: Places, width: int) -> Places:
-    """The items from each of these positions on."""
     if len(firsts) == 1:
         return ids.slice(int(firsts[0]), int(firsts[0]) + width)
     return ids.runs(firsts, width)
@@ -292,7 +288,6 @@ def anchor_size(anchor: Anchor) -> int:
 
 
 def anchor_starts(anchor: Anchor, tables: ConditionTables) -> Places:
-    """The positions where a match can begin, ascending."""
     starts = [np.empty(0, np.int64)]
     for gram in anchor:
         suffixes = tables.columns[gram.layer].suffixes

@@ -65,8 +65,6 @@ class ItemPattern:
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
-    """One part behind the other."""
-
     parts: tuple[Pattern, ...]
 
     def __str__(self) -> str:
@@ -75,8 +73,6 @@ class Concatenation:
 
 @dataclass(frozen=True, slots=True)
 class Alternation:
-    """One of the parts."""
-
     parts: tuple[Pattern, ...]
 
     def __str__(self) -> str:
@@ -121,7 +117,6 @@ class Query:
 
     @property
     def tests(self) -> tuple[LayerTest, ...]:
-        """All tests, from left to right."""
         return tuple(tests_of(self.pattern))
 
     @property
@@ -136,7 +131,6 @@ def error_at(text: str, at: int, problem: str) -> OptionError:
 
 
 def check_layers(query: Query, known: Collection[str]) -> None:
-    """Refuse a query that asks for a layer that is not there."""
     names = ", ".join(sorted(known))
     places = {test.layer: test.at for test in reversed(query.tests)}
     for layer in query.layers:

@@ -45,10 +45,6 @@ class Labels:
 
 
 class Documents:
-    """The documents of one segment by their numbers."""
-
-    __slots__ = ("author", "hashes", "metas", "raw_ids", "source", "texts")
-
     def __init__(self, part: SegmentPart) -> None:
         self.texts = CompressedTexts(part, "texts")
         self.metas = CompressedTexts(part, "meta")
@@ -86,7 +82,6 @@ class Documents:
         return None
 
     def text(self, i: int, start: int = 0, stop: int | None = None) -> str:
-        """The text, or its characters from start to stop."""
         return self.texts.text(i, start, stop)
 
     def meta(self, i: int) -> dict[str, Any]:
@@ -104,7 +99,6 @@ class Documents:
         return Document(self.id(i), self.text(i), self.meta(i))
 
     def holds(self, document: Document) -> bool:
-        """Whether this document is here with the same text and fields."""
         i = self.find(document.id)
         if i is None or self.text(i) != document.text:
             return False
@@ -142,7 +136,6 @@ class DocumentsWriter:
         )
 
     def copy(self, other: Documents) -> None:
-        """Append another segment's documents."""
         self._texts.copy(other.texts)
         self._metas.copy(other.metas)
         self._authors.copy(other.author)
@@ -188,11 +181,8 @@ class _LabelsWriter:
         self._numbers.append(np.array(numbers, np.int32))
 
     def copy(self, other: Labels) -> None:
-        numbers_of = self._seen
-        table = [
-            numbers_of.setdefault(value, len(numbers_of)) for value in other.vocabulary.strings()
-        ]
-        self._numbers.append(np.array(table, np.int32)[other.numbers])
+        self.add(other.vocabulary.strings())
+        self._numbers[-1] = self._numbers[-1][other.numbers]
 
     def write(self, part: PartWriter, name: str) -> None:
         ordered = sorted(self._seen)  # the empty string, which says nothing, is the first
@@ -251,8 +241,6 @@ class CompressedTexts:
     `data[offsets[c]:offsets[c + 1]]`; string i ends before character `ends[i]` of the row.
     """
 
-    __slots__ = ("_chunk", "data", "ends", "firsts", "offsets", "where")
-
     def __init__(self, part: SegmentPart, name: str) -> None:
         self.where = f"{part.where}: {name}"
         self.data: Bytes = part[f"{name}.data"]
@@ -265,7 +253,6 @@ class CompressedTexts:
         return len(self.ends)
 
     def length(self, i: int) -> int:
-        """Characters of string i."""
         return int(self.ends[i]) - self._begin(i)
 
     def text(self, i: int, start: int = 0, stop: int | None = None) -> str:

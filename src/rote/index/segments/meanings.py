@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_128
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,12 +88,12 @@ def write_meanings(
     folder: str = MEANINGS,
     reporter: Reporter | None = None,
 ) -> PartRecord:
-    """The vectors of a segment's sentences, made now."""
     part = target.part(folder, MEANINGS, MEANINGS)
     signs, sizes = part.column("signs", "uint64"), part.column("sizes", "uint64")
     count = len(sentence_positions(positions).ends)
     with (reporter or Silent()).stage("embedding sentences", count) as advance:
-        for texts in _batches(sentence_texts(positions, documents)):
+        strings = sentence_texts(positions, documents)
+        for texts in iter(lambda: list(islice(strings, _TEXTS_AT_ONCE)), []):
             codes = encode(embedder(texts))
             signs(codes.signs.reshape(-1))
             sizes(codes.sizes.reshape(-1))
@@ -143,17 +144,6 @@ def sentence_texts(positions: Positions, documents: Documents) -> Iterator[str]:
             yield " ".join(text[start:end].split())
 
 
-def _batches(texts: Iterator[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == _TEXTS_AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def code_words(dimensions: int) -> int:
     """How many 64-bit words one bit of each number takes."""
     return -(-dimensions // _WORD_BITS)
@@ -190,7 +180,6 @@ def _signs(width: int) -> Vectors:
 
 
 def encode(vectors: Vectors) -> Meanings:
-    """The codes of unit vectors."""
     turned = turn(np.asarray(vectors, np.float32))
     width = code_words(vectors.shape[1])
     bound = np.float32(_BOUND / np.sqrt(turned.shape[1]))

@@ -80,13 +80,8 @@ class PartRecord:
     @classmethod
     def from_json(cls, json_object: JsonObject) -> PartRecord:
         folder, size = read_name(json_object, "folder"), json_object.count("bytes")
-        return cls(
-            folder,
-            json_object.text("name"),
-            json_object.text("kind"),
-            size,
-            json_object.text("checksum"),
-        )
+        name, kind, checksum = map(json_object.text, ("name", "kind", "checksum"))
+        return cls(folder, name, kind, size, checksum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,6 @@ class SegmentPart:
         return _get_column(self.arrays, column, self.where)
 
     def numbers(self, column: str) -> PackedArray:
-        """A packed column."""
         packed: PackedArray = _get_column(self.packed, column, self.where)
         return packed
 
@@ -220,21 +214,26 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
     if expected is not None and checksum(data) != expected:
         problem = "the description of this part has changed since it was written"
         raise InputError(problem, file=str(place), remedy=RESTORE)
-    json_object = JsonObject.of(
-        parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
-    )
-    if json_object.get("format") not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        raise InputError(
-            f"this part has format {json_object.get('format')}, this version of rote reads {known}",
-            file=str(place),
-            remedy="Build the index again, or use the version that built it",
-        )
+    json_object = parse_description(data, place, "this part", READABLE)
     if (kind := json_object.text("kind")) not in (DOCUMENTS, LAYER, MEANINGS):
         raise json_object.error("kind", f"is {kind!r}, not one of {DOCUMENTS, LAYER, MEANINGS}")
     files = json_object.object("files")
     records = {name: _read_file_record(files, name) for name in files.values}
     return read_name(json_object, "name"), kind, records
+
+
+def parse_description(data: bytes, place: Path, what: str, readable: tuple[int, ...]) -> JsonObject:
+    """A JSON file of the index, which must be of a format that can be read."""
+    value = parse_json(data, str(place), remedy=RESTORE, strict=True)
+    json_object = JsonObject.of(value, str(place), remedy=RESTORE)
+    if (version := json_object.get("format")) not in readable:
+        known = " and ".join(map(str, readable))
+        raise InputError(
+            f"{what} has format {version}, this version of rote reads {known}",
+            file=str(place),
+            remedy="Build the index again, or use the version that built it",
+        )
+    return json_object
 
 
 def _read_file_record(files: JsonObject, name: str) -> FileRecord:

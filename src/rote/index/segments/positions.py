@@ -52,7 +52,6 @@ class Positions:
         return int(self.document_ends[document - 1]) + 1 if document else 0
 
     def document_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of the document that each position belongs to."""
         return np.searchsorted(self.document_ends, positions).astype(np.int64)
 
 
@@ -107,7 +106,6 @@ class PositionsWriter:
         return is_item
 
     def copy(self, other: Positions) -> None:
-        """Append another segment's positions."""
         if other.sentence_last is None:
             self._sentences_known = False
         elif self._sentences_known:
@@ -155,8 +153,6 @@ class CharacterSpans:
     gaps and lengths. `anchors[k]` is the end of the item at position 64 k - 1, or 0 if a document
     ends there.
     """
-
-    __slots__ = ("_exceptions", "_part", "_steps", "anchors")
 
     def __init__(self, part: SegmentPart) -> None:
         self._part = part

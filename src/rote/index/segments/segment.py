@@ -34,8 +34,8 @@ from rote.index.columns.compressed_suffix_array import (
     SAMPLE_STEP,
     CompressedOrder,
     CompressedStream,
-    encode_suffix_array,
-    open_compressed,
+    CompressedSuffixArray,
+    encode_blocks,
 )
 from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary, share_vocabulary
 from rote.index.columns.packed_array import (
@@ -146,12 +146,8 @@ class SegmentRecord:
         parts = tuple(map(PartRecord.from_json, json_object.objects("parts")))
         json_object.check_names((part.folder for part in parts), "parts", ".folder")
         json_object.check_once((part.name for part in parts), "parts", ".name")
-        return cls(
-            json_object.count("documents"),
-            json_object.count("tokens"),
-            json_object.count("places"),
-            parts,
-        )
+        documents, tokens, places = map(json_object.count, ("documents", "tokens", "places"))
+        return cls(documents, tokens, places, parts)
 
 
 def open_segment(
@@ -195,7 +191,7 @@ def read_segment(name: str, parts: Iterable[SegmentPart], where: str = "memory")
     return segment
 
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # positions; of a compressed layer whole blocks
 
 
 class LayerWriter:
@@ -284,14 +280,7 @@ def write_column(
     if sort:
         suffixes = sort_suffixes(ids, entries, threads=forms.threads, table=size)
         if forms.compact:
-            encoded = encode_suffix_array(
-                ids, suffixes.order, entries, part.column("chain.blocks", "uint32")
-            )
-            part.column("chain.begins", "uint32")(encoded.begins)
-            part.column("chain.firsts", "uint32")(encoded.firsts)
-            part.pack("chain.items", encoded.items, encoded.item_bits)
-            part.pack("chain.samples", encoded.samples, encoded.sample_bits)
-            part.pack("chain.ranks", encoded.ranks, encoded.rank_bits)
+            write_compressed(part, ids, suffixes.order, entries)
         else:
             part.pack("order", suffixes.order, bits_for(len(ids) - 1))
         part.column("code_lengths", "uint8")(suffixes.lengths)
@@ -321,15 +310,7 @@ def read_column(
     ids: ItemStream | CompressedStream
     order: PackedArray | CompressedOrder | None = part.packed.get("order")
     if "chain.blocks" in part.arrays:
-        ids, order = open_compressed(
-            part["chain.begins"],
-            part["chain.blocks"],
-            part["chain.firsts"],
-            part.numbers("chain.items"),
-            part.numbers("chain.samples"),
-            part.numbers("chain.ranks"),
-            document_ends,
-        )
+        ids, order = open_compressed(part, document_ends)
     elif "of_words" in part.arrays and words is not None:
         ids = ItemStream(words.numbers("ids"), part["of_words"])
     else:
@@ -341,6 +322,70 @@ def read_column(
         table = pack(part["table"], order.bits) if plain else part.numbers("table")
         suffixes = Suffixes(order, part["code_lengths"], table)
     return LayerColumn(part.name, ids, vocabulary, suffixes, document_ends)
+
+
+def write_compressed(
+    part: PartWriter, ids: NDArray[np.int32], order: NDArray[np.int32], entries: int
+) -> None:
+    """Code a stream and its sorted positions; blocks, which may be large, piece by piece."""
+    blocks = part.column("chain.blocks", "uint32")
+    length, ends = len(ids), np.flatnonzero(ids == 0).astype(np.int32)
+    ranks = np.empty(length, np.int32)
+    ranks[ends] = np.arange(len(ends), dtype=np.int32)
+    ranks[order] = np.arange(len(ends), length, dtype=np.int32)
+    rank_bits = bits_for(length - 1)
+    samples, begins, begin, marks = [np.empty(0, np.int32)], [], 0, 0
+    for start in range(0, length, _CHUNK):
+        stop = min(start + _CHUNK, length)
+        inner = slice(max(0, start - len(ends)), max(0, stop - len(ends)))
+        positions = np.concatenate([ends[start:stop], order[inner]])
+        sampled = positions % SAMPLE_STEP == 0
+        # Behind the last position stands the first.
+        behind = ranks[(positions + 1) % length].astype(np.int64)
+        block_begins = np.empty(-(-len(positions) // BLOCK), np.int64)
+        out = np.zeros(len(block_begins) * (BLOCK_HEAD + BLOCK) + 1, np.uint32)
+        size = encode_blocks(behind, sampled, rank_bits, marks, block_begins, out)
+        blocks(out[:size])
+        begins.append(block_begins + begin)
+        samples.append(positions[sampled] // SAMPLE_STEP)
+        begin, marks = begin + size, marks + int(sampled.sum())
+    blocks(np.zeros(PADDING // 4, np.uint32))
+    firsts = np.concatenate([[0], np.bincount(ids, minlength=entries).cumsum(), [length]])
+    marked = np.minimum(np.arange(length // ITEM_STEP + 2) * ITEM_STEP, max(0, length - 1))
+    items = np.searchsorted(firsts[1:-1], marked, side="right").clip(0, entries - 1)
+    part.column("chain.begins", "uint32")(np.concatenate([*begins, [begin, begin]]))
+    part.column("chain.firsts", "uint32")(firsts)
+    part.pack("chain.items", items, bits_for(entries - 1))
+    sample_bits = bits_for(max(0, length - 1) // SAMPLE_STEP)
+    part.pack("chain.samples", np.concatenate(samples), sample_bits)
+    part.pack("chain.ranks", ranks[::SAMPLE_STEP], rank_bits)
+
+
+def open_compressed(
+    part: SegmentPart, ends: NDArray[np.int64]
+) -> tuple[CompressedStream, CompressedOrder]:
+    length = int(ends[-1]) + 1 if len(ends) else 0
+    begins, blocks, firsts = (part[f"chain.{name}"] for name in ("begins", "blocks", "firsts"))
+    items, samples, ranks = (
+        part.numbers(f"chain.{name}") for name in ("items", "samples", "ranks")
+    )
+    arrays = (begins, blocks, firsts, items.data, samples.data, ranks.data, ends)
+    csa = CompressedSuffixArray(
+        begins.ctypes.data,
+        blocks.ctypes.data,
+        firsts.ctypes.data,
+        items.data.ctypes.data,
+        items.bits,
+        samples.data.ctypes.data,
+        samples.bits,
+        ranks.data.ctypes.data,
+        ranks.bits,
+        ends.ctypes.data,
+        len(ends),
+        length,
+    )
+    stream = CompressedStream(csa, length, arrays, items, samples, ranks)
+    return stream, CompressedOrder(csa, length - len(ends), arrays)
 
 
 def join_ids(columns: Sequence[LayerColumn]) -> tuple[Ids, Vocabulary]:
@@ -474,7 +519,6 @@ def _check_column(column: LayerColumn, segment: Segment) -> None:
 
 
 def _check_meanings(meanings: Meanings, positions: Positions) -> None:
-    """A row of whole words for each sentence."""
     what = "vectors of sentences"
     _require(positions.sentence_last is not None, what)
     rows = len(sentence_positions(positions).ends)

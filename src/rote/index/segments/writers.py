@@ -211,7 +211,6 @@ def build_memory_segment(
     author_field: str = AUTHOR,
     compact: bool = False,
 ) -> Segment:
-    """A segment in memory of annotated documents."""
     target, forms = MemoryTarget(), LayerForms(sorted_layers, compact)
     write_segment(target, pieces, forms, layers=layers, author_field=author_field)
     return read_segment("memory", target.parts.values())
@@ -227,7 +226,6 @@ def build_layer_segment(layers: Mapping[str, Layer], *, sorted_layers: Sequence[
 
 
 def merge_segments(target: Target, segments: Sequence[Segment], forms: LayerForms) -> SegmentRecord:
-    """Write one segment with the documents of all, in order."""
     names = _common_layers(segments)
     try:
         part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)

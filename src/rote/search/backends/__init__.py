@@ -116,5 +116,4 @@ def open_backend(
 
 
 def backend_signature(name: str, tokenizer: str, index: str, count: str) -> str:
-    """The signature of a backend, in one line."""
     return f"{name} {index} {tokenizer} {count}"

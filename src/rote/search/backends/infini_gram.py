@@ -52,7 +52,6 @@ class TokenIds:
     signature: str
 
     def layer(self, texts: Sequence[str]) -> Layer:
-        """The tokens of some texts."""
         if self.path != IDS:
             return words.get(self.path)(texts)
         layer = words.get("whitespace")(texts)
@@ -67,7 +66,6 @@ class TokenIds:
         return layer
 
     def numbers(self, vocabulary: Sequence[str]) -> NDArray[np.int64]:
-        """The number of each token."""
         if self.path == IDS:
             numbers = [int(token) for token in vocabulary]
         else:
@@ -141,8 +139,6 @@ class InfiniGramShard:
 
 @dataclass(frozen=True)
 class InfiniGram:
-    """A folder of infini-gram."""
-
     shards: tuple[InfiniGramShard, ...]
     ids: TokenIds
     index: str
@@ -241,7 +237,8 @@ def _shards(path: Path) -> Iterator[str]:
 def _open_shard(path: Path, end: str) -> InfiniGramShard:
     text, table = (_map_file(path / f"{part}{end}", np.uint8) for part in (_TEXT, _TABLE))
     offsets = _map_file(path / f"{_OFFSET}{end}", np.dtype("<u8"))
-    pointer = pointer_width(len(text))
+    # Bytes of a pointer: as many as its largest value needs.
+    pointer = max(1, -(-(len(text) - 1).bit_length() // 8))
     fitting = [
         width
         for width in WIDTHS
@@ -262,11 +259,6 @@ def _open_shard(path: Path, end: str) -> InfiniGramShard:
             remedy=_AS_BUILT,
         )
     return InfiniGramShard(text, table, offsets, token, pointer)
-
-
-def pointer_width(size: int) -> int:
-    """Bytes of a pointer into so many bytes: as many as its largest value needs."""
-    return max(1, -(-(size - 1).bit_length() // 8))
 
 
 def _map_file(path: Path, kind: Any) -> NDArray[Any]:

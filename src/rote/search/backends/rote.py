@@ -59,8 +59,6 @@ def index_signature(index: Index, layer: str = DEFAULT) -> str:
 
 @dataclass(frozen=True)
 class RoteIndex:
-    """One layer of an index of rote."""
-
     opened_index: Index
     layer: str
     tokenizer: str

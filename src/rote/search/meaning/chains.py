@@ -65,16 +65,26 @@ class TextSentences:
 def split_sentences(
     texts: Sequence[str], word: Layer, embed: Callable[[Sequence[str]], Vectors]
 ) -> TextSentences:
-    """The sentences of a layer with sentence ends."""
-    assert word.sentence_ends is not None
-    first, last = starts_of(word.sentence_ends), word.sentence_ends
-    first, last = first[last > first], last[last > first]
+    first, last = sentence_bounds(word)
     numbers = np.searchsorted(word.text_ends, first, side="right").astype(np.int64)
-    starts, ends = word.starts[first].tolist(), word.ends[last - 1].tolist()
-    places = zip(numbers.tolist(), starts, ends)
-    strings = [" ".join(texts[text][start:end].split()) for text, start, end in places]
+    strings = span_strings(texts, word, numbers, first, last)
     words = word_sets(word.ids, word.vocabulary, first, last)
     return TextSentences(strings, words, numbers, first, last, embed(strings))
+
+
+def sentence_bounds(layer: Layer) -> tuple[Integers, Integers]:
+    assert layer.sentence_ends is not None
+    first, last = starts_of(layer.sentence_ends), layer.sentence_ends
+    return first[last > first], last[last > first]
+
+
+def span_strings(
+    texts: Sequence[str], layer: Layer, numbers: Integers, first: Integers, last: Integers
+) -> list[str]:
+    """The words `first` to `last` of texts as they are written, with single spaces."""
+    starts, ends = layer.starts[first].tolist(), layer.ends[last - 1].tolist()
+    spans = zip(numbers.tolist(), starts, ends)
+    return [" ".join(texts[text][start:end].split()) for text, start, end in spans]
 
 
 def word_sets(
@@ -122,7 +132,6 @@ class Chain:
 
     @property
     def similarity(self) -> float:
-        """The mean cosine."""
         return round(sum(self.cosines) / len(self.cosines) / UNIT, 3)
 
 

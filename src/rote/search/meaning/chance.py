@@ -109,7 +109,6 @@ class Chance:
         return tail.probability(chain.score, words)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
         return {
             name: {
                 "texts": tail.texts,
@@ -120,13 +119,10 @@ class Chance:
 
     @classmethod
     def parse(cls, plain: dict[str, Any]) -> Chance:
-        """From what `plain` gives."""
         tails = (
             ScoreTail(
-                np.array(plain[name]["sizes"]),
-                np.array(plain[name]["levels"]),
-                np.array(plain[name]["scales"]),
-                plain[name]["texts"],
+                **{each: np.array(plain[name][each]) for each in _COLUMNS},
+                texts=plain[name]["texts"],
             )
             for name in ("sentence", "passage")
         )

@@ -232,6 +232,12 @@ def compare_facts(one: TextFacts, other: TextFacts) -> tuple[str, ...]:
     return tuple(differences)
 
 
+def compare_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The same for each pair of texts, which are read together."""
+    facts = read_facts([text for pair in pairs for text in pair])
+    return list(map(compare_facts, facts[::2], facts[1::2]))
+
+
 def _lacking_names(one: TextFacts, other: TextFacts) -> set[str]:
     """The names of one text that the other lacks in any spelling, short forms included."""
     here = sorted(name[0] for name in one.names - other.names)

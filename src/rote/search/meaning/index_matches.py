@@ -32,7 +32,7 @@ from rote.search.meaning.chains import (
     word_weight,
 )
 from rote.search.meaning.chance import BLOCK, BLOCKS, Chance, draw_blocks, estimate_chance
-from rote.search.meaning.facts import compare_facts, read_facts
+from rote.search.meaning.facts import compare_pairs
 
 VERSION = f"{chains.VERSION}+{chance.VERSION}+facts/{facts.VERSION}"
 HELD = 0.5
@@ -91,7 +91,6 @@ class IndexSentences:
         return [self._words[number] for number in numbers.tolist()]
 
     def word_lists(self, numbers: Integers) -> list[list[str]]:
-        """The words of sentences in lower case, in order."""
         lists: list[list[str]] = [[] for _ in numbers]
         for segment, rows, places in self._by_segment(numbers):
             column = self.index.segments[segment].columns[LOWER]
@@ -101,7 +100,6 @@ class IndexSentences:
         return lists
 
     def occurrence(self, number: int) -> Occurrence:
-        """A sentence as a place of the index."""
         segment, start, end = self.span(number, number)
         return occurrence_at(self.index.segments, segment, WORD, start, end)
 
@@ -268,19 +266,13 @@ def find_reworded(
         rival = best.get(item)
         if rival is None or (match.p, -match.similarity) < (rival.p, -rival.similarity):
             best[item] = match
-    strings = [
+    pairs = [
         (parts[match.text], index.context(_occurrence(index, match), 0).match)
         for match in best.values()
     ]
-    known = read_facts([string for pair in strings for string in pair])
     return {
-        item: ItemMeaning(
-            match.text,
-            parts[match.text],
-            match,
-            compare_facts(known[2 * number], known[2 * number + 1]),
-        )
-        for number, (item, match) in enumerate(best.items())
+        item: ItemMeaning(match.text, parts[match.text], match, differing)
+        for (item, match), differing in zip(best.items(), compare_pairs(pairs))
     }
 
 

@@ -39,8 +39,15 @@ from rote.core.kernels import njit
 from rote.core.layer import Layer, starts_of
 from rote.core.numbers import format_number
 from rote.search.meaning import facts
-from rote.search.meaning.chains import UNIT, Vectors, word_sets, word_weight
-from rote.search.meaning.facts import compare_facts, read_facts
+from rote.search.meaning.chains import (
+    UNIT,
+    Vectors,
+    sentence_bounds,
+    span_strings,
+    word_sets,
+    word_weight,
+)
+from rote.search.meaning.facts import compare_pairs
 
 VERSION = f"parts/4+facts/{facts.VERSION}"
 _SENTENCES, _LONGEST = 3, 100
@@ -134,6 +141,9 @@ class SentenceWindows:
         begins, ends = begins[fits], ends[fits]
         return cls(first[begins], last[ends], begins, ends - begins + 1, texts[begins])
 
+    def strings(self, texts: Sequence[str], layer: Layer) -> list[str]:
+        return span_strings(texts, layer, self.texts, self.first, self.last)
+
     def __getitem__(self, rows: Integers | NDArray[np.bool_] | slice) -> SentenceWindows:
         columns = (self.first, self.last, self.sentences, self.counts, self.texts)
         return SentenceWindows(*(column[rows] for column in columns))
@@ -177,7 +187,6 @@ class PieceCandidates:
         return PieceCandidates(*(column[rows] for column in columns))
 
     def lower(self, offsets: Integers) -> PieceCandidates:
-        """With the scores of each piece lowered by its offset."""
         return replace(self, scores=self.scores - offsets[self.pieces])
 
 
@@ -337,8 +346,6 @@ class WindowChance:
 
 @dataclass(frozen=True, slots=True)
 class _PieceMatch:
-    """A window of the texts that says a piece."""
-
     text: int
     part: int
     piece: int
@@ -386,7 +393,7 @@ class MeaningMatcher:
             tuple(parts),
             pieces.texts,
             np.bincount(pieces.texts, sieve.sizes, minlength=len(parts)).astype(np.int64),
-            *read_pieces(_join_strings(looked_for, layer, pieces)),
+            *read_pieces(pieces.strings(looked_for, layer)),
             sieve,
             (0, 0),
             WindowChance.count(np.empty(0, np.int64), len(pieces)),
@@ -402,7 +409,6 @@ class MeaningMatcher:
     def _learn_chance(
         self, texts: Sequence[str], layer: Layer, windows: SentenceWindows
     ) -> MeaningMatcher:
-        """From windows of a sample."""
         text_words = self.sieve.read_words(layer)
         near = self.sieve.find_near(layer, text_words, windows)
         passing = _border(near, len(windows), _PASS, _SURE)
@@ -448,7 +454,9 @@ class MeaningMatcher:
             )
             for group in self._join_pieces(likely)
         ]
-        return self._compare(texts, matches)
+        pairs = [(texts[m.text][m.start : m.end], self.parts[m.part]) for m in matches]
+        compared = [replace(m, differing=each) for m, each in zip(matches, compare_pairs(pairs))]
+        return sorted(compared, key=attrgetter("text", "start", "part"))
 
     def pass_sieve(self, layer: Layer, windows: SentenceWindows) -> PieceCandidates:
         """The first two steps."""
@@ -463,7 +471,7 @@ class MeaningMatcher:
     ) -> tuple[PieceCandidates, Integers]:
         """The third step: what passes the second, scored by the encoder, and how similar it is."""
         used, places = np.unique(aligned.windows, return_inverse=True)
-        rows, ends = read_pieces(_join_strings(texts, layer, windows[used]))
+        rows, ends = read_pieces(windows[used].strings(texts, layer))
         starts = starts_of(ends)[places], starts_of(self.ends)[aligned.pieces]
         last = ends[places], self.ends[aligned.pieces]
         items, even = np.arange(len(rows)), np.zeros(len(rows), np.int64)
@@ -503,15 +511,6 @@ class MeaningMatcher:
                     group = []
                 if after is not None:
                     group.append(after)
-
-    def _compare(self, texts: Sequence[str], matches: Sequence[PartMeaning]) -> list[PartMeaning]:
-        pairs = [(texts[m.text][m.start : m.end], self.parts[m.part]) for m in matches]
-        known = read_facts([text for pair in pairs for text in pair])
-        compared = [
-            replace(m, differing=compare_facts(known[2 * number], known[2 * number + 1]))
-            for number, m in enumerate(matches)
-        ]
-        return sorted(compared, key=lambda m: (m.text, m.start, m.part))
 
 
 def _drop_matches(ordered: Integers) -> Integers:
@@ -556,7 +555,6 @@ def _log_ratios(sizes: Integers, others: Integers) -> Array:
 
 
 def _sum_rows(rows: NDArray[np.int8], first: Integers, last: Integers) -> Integers:
-    """The sum of each span of rows."""
     numbers = np.arange(len(rows), dtype=np.int32)
     return static.sum_spans(rows.astype(np.int16), numbers, first, last)
 
@@ -584,13 +582,6 @@ def split_layer(texts: Sequence[str]) -> Layer:
     return replace(layer, sentence_ends=merged[merged > 0])
 
 
-def sentence_bounds(layer: Layer) -> tuple[Integers, Integers]:
-    """The first word of each sentence, and the one behind its last."""
-    assert layer.sentence_ends is not None
-    first, last = starts_of(layer.sentence_ends), layer.sentence_ends
-    return first[last > first], last[last > first]
-
-
 def _sum_sentences(layer: Layer, first: Integers, last: Integers) -> Vectors:
     """Static vectors of sentences in whole numbers, not of one length, so that they add up."""
     sums = static.sum_spans(static.weighted_rows(layer.vocabulary), layer.ids, first, last)
@@ -611,12 +602,6 @@ def _window_lengths(sums: Vectors, windows: SentenceWindows) -> NDArray[np.float
                 np.where(windows.counts > back, 2 * products[earlier], 0) if len(products) else 0
             )
     return np.sqrt(total)
-
-
-def _join_strings(texts: Sequence[str], layer: Layer, windows: SentenceWindows) -> list[str]:
-    starts, ends = layer.starts[windows.first].tolist(), layer.ends[windows.last - 1].tolist()
-    spans = zip(windows.texts.tolist(), starts, ends)
-    return [" ".join(texts[text][start:end].split()) for text, start, end in spans]
 
 
 def _weigh_words(strings: Sequence[str], counts: dict[str, int], sampled: int) -> Integers:

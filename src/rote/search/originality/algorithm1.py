@@ -267,7 +267,6 @@ def _look_up_windows(truth, table, windows, tally, first, last):  # type: ignore
 
 @njit(cache=True, nogil=True)
 def _mark_original(truth, table, marked):  # type: ignore[no-untyped-def]
-    """Mark the sentences that hold a window with a count of 1."""
     ids, hashes, ends, edges = truth
     length, slots, counts, _, _ = table
     start = 0

@@ -221,7 +221,6 @@ def authors_signature(source: Any) -> str:
 
 
 def merge_authors(fields: Iterable[str], given_names: GivenNames | None = None) -> Authors:
-    """The authors behind all values of an author field."""
     given_names = given_names or {}
     fields = sorted(set(fields))
     spellings: dict[Form, list[str]] = defaultdict(list)

@@ -44,7 +44,6 @@ PREPOSITIONS = frozenset(
 
 
 def rule_for(index: Index) -> Rule:
-    """By tags if the index has them."""
     return "tags" if TAGS in index.layers or not index.segments else "words"
 
 
@@ -114,7 +113,6 @@ def is_edge(edges, position):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def clear_special(data, bits, items, special, out):  # type: ignore[no-untyped-def]
-    """Clear the bits of all positions whose items are special."""
     for at in range((items + 7) >> 3):
         bits_set = np.uint8(0)
         for k in range(min(8, items - 8 * at)):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -101,14 +101,8 @@ class Originals:
     @property
     def total(self) -> LengthRow:
         """All lengths together, under length 0."""
-        rows = np.array(
-            [
-                (r.fragments, r.original, r.occurrences, r.original_occurrences, r.once)
-                for r in self.by_length
-            ],
-            np.int64,
-        ).reshape(-1, 5)
-        return LengthRow(0, *rows.sum(axis=0).tolist())
+        rows = np.array([astuple(row) for row in self.by_length], np.int64).reshape(-1, 6)
+        return LengthRow(0, *rows[:, 1:].sum(axis=0).tolist())
 
     def fragments(self, *, shortest: bool = False) -> Iterator[OriginalFragment]:
         """Every different original fragment, at one of its positions; sentence by sentence.
@@ -217,20 +211,11 @@ def split_suffixes(segment: SourcedSegment, most: int) -> list[tuple[int, int]]:
 def _original_spans(
     ground_reach: GroundReach, rests: Int32s, shortest: bool
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Starts and ends of original fragments, some at a time."""
     position, room = 0, _AT_ONCE
+    edges, reach, more = ground_reach.edges, ground_reach.reach, ground_reach.more
     while position < len(rests):
         starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
-        count, at = _list_originals(
-            ground_reach.edges,
-            rests,
-            ground_reach.reach,
-            ground_reach.more,
-            shortest,
-            position,
-            starts,
-            ends,
-        )
+        count, at = _list_originals(edges, rests, reach, more, shortest, position, starts, ends)
         if at == position:
             room *= 2  # a very long sentence
             continue
@@ -250,11 +235,8 @@ def list_fragments(
         used = {i: column.vocabulary[i] for i in set(numbers)}
         bounds = pairwise([0, *word_ends.tolist()])
         words = (tuple(used[i] for i in numbers[first:last]) for first, last in bounds)
-        yield from map(
-            OriginalFragment,
-            words,
-            occurrences_in(segment, number, layer, starts[part], ends[part]),
-        )
+        places = occurrences_in(segment, number, layer, starts[part], ends[part])
+        yield from map(OriginalFragment, words, places)
 
 
 @njit(inline="always")
@@ -350,13 +332,8 @@ class FragmentCounts:
         more, positions = ground_reach.more & _LENGTH, ground_reach.more >> 32
         np.add.at(counts[_BEFORE], more, 1)
         np.add.at(counts[_ORIGINAL], more, more > ground_reach.reach[positions, 0])
-        columns = (
-            counts[_BEFORE],
-            counts[_ORIGINAL],
-            self.occurrences,
-            counts[_COMMON],
-            counts[_ALONE],
-        )
+        before, original, common, alone = counts
+        columns = (before, original, self.occurrences, common, alone)
         rows = np.stack(columns, axis=1).tolist()
         return [LengthRow(length, *row) for length, row in enumerate(rows) if row[2]]
 

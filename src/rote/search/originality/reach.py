@@ -136,12 +136,26 @@ class GroundTruth:
 
     def ask_segment(self, number: int, ids: Int32s, rests: Int32s, width: int) -> SourceLists:
         """What segment `number` knows of a text, given in its numbers."""
-        lengths, low, high = longest_matches(self.lookups[number], ids)
+        lookup = self.lookups[number]
+        lengths, low, high = longest_matches(lookup, ids)
         most = np.minimum(lengths[: len(rests)], rests)
         questions = np.flatnonzero(most >= MIN_FRAGMENT)
         lists = SourceLists.empty(len(rests), width)
-        if len(questions) * _SPARSE < self.lookups[number].column.items:
-            nearby, solved = self._nearby(number, ids, questions, low, high, most, width)
+        if len(questions) * _SPARSE < lookup.column.items:
+            # Positions that are found in a few steps.
+            segment, table = self.segments[number], document_table(lookup.column.document_ends)
+            nearby = SourceLists.empty(len(questions), width)
+            solved = np.zeros(len(questions), np.bool_)
+            _reach_nearby(
+                lookup.parts,
+                segment.sentence_last.data,
+                (table.ends, table.shift, table.first, segment.sources),
+                (ids, questions, low[questions], high[questions], most[questions]),
+                len(segment.suffixes.order),
+                min(width, self.sources.count),
+                _STEPS,
+                (nearby.sources, nearby.lengths, solved),
+            )
             lists.put(questions[solved], nearby.of(solved))
             questions = questions[~solved]
         questions = questions[np.argsort(low[questions], kind="stable")]
@@ -153,32 +167,6 @@ class GroundTruth:
                 lists.put(here, walk_block(block, ranks[done : done + more], most[here], width)[0])
                 done += more
         return lists
-
-    def _nearby(
-        self,
-        number: int,
-        ids: Int32s,
-        questions: Int64s,
-        low: Int64s,
-        high: Int64s,
-        most: Int32s,
-        width: int,
-    ) -> tuple[SourceLists, NDArray[np.bool_]]:
-        """The lists of the positions asked about, and which of them were found in a few steps."""
-        segment, parts = self.segments[number], self.lookups[number].parts
-        table = document_table(self.lookups[number].column.document_ends)
-        lists, solved = SourceLists.empty(len(questions), width), np.zeros(len(questions), np.bool_)
-        _reach_nearby(
-            parts,
-            segment.sentence_last.data,
-            (table.ends, table.shift, table.first, segment.sources),
-            (ids, questions, low[questions], high[questions], most[questions]),
-            len(segment.suffixes.order),
-            min(width, self.sources.count),
-            _STEPS,
-            (lists.sources, lists.lengths, solved),
-        )
-        return lists, solved
 
     def _touched(self, number: int, ids: Int32s, questions: Int64s) -> list[tuple[int, int]] | None:
         """The ranges of suffixes that begin like a position of a text; None means that all may.

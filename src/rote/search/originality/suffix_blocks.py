@@ -107,7 +107,6 @@ class SourcedSegment:
         return rests
 
     def rests_at(self, positions: Int64s) -> Int32s:
-        """The same for some positions, which hold items."""
         rests: Int32s = _list_rests_at(self.sentence_last.data, positions)
         return rests
 
@@ -158,7 +157,6 @@ class SourcedSegment:
 
     @cached_property
     def longest(self) -> int:
-        """Items of the longest sentence."""
         last, ends = self.sentence_last.data, self.column.document_ends
         return int(_longest_sentence(last, len(self.column.ids), ends))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,6 @@ def per_million(count: int, total: int) -> float | None:
 
 
 def has_authors(index: Index) -> bool:
-    """Whether it is known who wrote any of the documents."""
     return any(len(segment.documents.author.vocabulary) > 1 for segment in index.segments)
 
 
@@ -153,7 +152,6 @@ class Groups:
 
 
 def fields_of(index: Index) -> list[str]:
-    """The fields that matches can be counted by."""
     fields = [
         name
         for name in _LABELS
@@ -165,7 +163,6 @@ def fields_of(index: Index) -> list[str]:
 
 
 def groups_by(index: Index, field: str) -> Groups:
-    """The groups that one of the fields makes."""
     of = [
         ["" if value is None else str(value) for value in _field_values(segment, field)]
         for segment in index.segments
@@ -201,26 +198,18 @@ def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
             flags &= np.array([fulfilled[value] for value in values], np.bool_)
     if where and not any(flags.any() for flags in selected):
         fields = dict.fromkeys(condition.field for condition in conditions(tuple(where)))
-        values_by_field = [
-            values_held(
-                field,
-                (
-                    value
-                    for any_segment in index.segments
-                    for value in _field_values(any_segment, field)
-                ),
-            )
+        listed = (
+            values_held(field, chain.from_iterable(_field_values(s, field) for s in index.segments))
             for field in fields
-        ]
-        listed_values = "; ".join(filter(None, values_by_field))
+        )
         raise OptionError(
-            f"no document of the index matches {' and '.join(where)}: {listed_values}"
+            f"no document of the index matches {' and '.join(where)}: "
+            + "; ".join(filter(None, listed))
         )
     return selected
 
 
 def words_in(index: Index, selected: Sequence[Flags]) -> int:
-    """The words of some documents."""
     return sum(int(_document_lengths(s)[flags].sum()) for s, flags in zip(index.segments, selected))
 
 

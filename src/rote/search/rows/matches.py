@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -59,7 +59,6 @@ class MatchArrays:
         return slice(int(low), int(high))
 
     def places(self, chosen: NDArray[Any]) -> list[Occurrence]:
-        """The chosen matches, in the order given."""
         occurrences: dict[int, Occurrence] = {}
         for number in np.unique(self.segment[chosen]).tolist():
             in_segment = chosen[self.segment[chosen] == number]
@@ -75,7 +74,6 @@ class MatchArrays:
 
     @cached_property
     def documents(self) -> Numbers:
-        """The number of each match's document in its segment."""
         documents = np.zeros(len(self), np.int64)
         for number, segment in enumerate(self.index.segments):
             in_segment = self.of_segment(number)
@@ -85,7 +83,6 @@ class MatchArrays:
         return documents
 
     def first(self, count: int) -> MatchArrays:
-        """The first so many."""
         return self._some(slice(count))
 
     def only(self, selected: Sequence[NDArray[np.bool_]]) -> MatchArrays:
@@ -108,7 +105,6 @@ class MatchArrays:
     # -- orders ------------------------------------------------------------------------------
 
     def by_document(self) -> Numbers:
-        """By the names of the documents."""
         segment, number, _ = self.holding()
         names = [
             self.index.segments[s].documents.id(d)
@@ -199,12 +195,8 @@ class MatchArrays:
                 order = np.argsort(here == END, axis=1, kind="stable")[:, :_WORDS]
                 ids[block] = np.take_along_axis(here, order, axis=1)
                 advance(block.stop - block.start)
-        rank = {
-            word: number
-            for number, word in enumerate(
-                sorted({w for words_of_segment in strings for w in words_of_segment.values()}), 1
-            )
-        }
+        different = sorted({word for words in strings for word in words.values()})
+        rank = {word: number for number, word in enumerate(different, 1)}
         for number, words in enumerate(strings):
             in_segment = self.of_segment(number)
             table = np.zeros(max(words, default=END) + 1, np.int64)
@@ -272,7 +264,6 @@ class SearchResult:
 
     @property
     def limited(self) -> bool:
-        """Whether there are more matches than were looked up."""
         return len(self.matches) < self.total
 
     @property
@@ -359,17 +350,7 @@ def name_forms(forms: Sequence[tuple[str, int]], most: int = 12) -> str:
 
 def row_of(occurrence: Occurrence, context: MatchContext) -> dict[str, Any]:
     """A match as it is listed and written to files: the names are `COLUMNS`."""
-    return {
-        "document": occurrence.document,
-        "author": occurrence.author,
-        "source": occurrence.source,
-        "item": occurrence.item,
-        "start": occurrence.start,
-        "end": occurrence.end,
-        "before": context.before,
-        "match": context.match,
-        "after": context.after,
-    }
+    return {name: getattr(occurrence, name) for name in COLUMNS[:6]} | asdict(context)
 
 
 def read_row_blocks(
@@ -402,7 +383,6 @@ class MissingParts:
 
 
 def find_missing(index: Index, query: str, layer: str = DEFAULT) -> MissingParts:
-    """Why a phrase or query matches nothing."""
     if queries.is_plain(query) and layer in index.sorted_layers:
         return _missing_of_phrase(index, query, layer)
     return _missing_of_query(index, index.parse(query, layer))
@@ -410,18 +390,17 @@ def find_missing(index: Index, query: str, layer: str = DEFAULT) -> MissingParts
 
 def _missing_of_phrase(index: Index, phrase: str, layer: str) -> MissingParts:
     items = index.items(phrase, layer)
-    longest_matches = index.longest(items, layer)
-    lengths = longest_matches.lengths.tolist()
+    matches = index.longest(items, layer)
+    lengths = matches.lengths.tolist()
     most = max(lengths, default=0)
     unknown = [item for item, length in zip(items, lengths) if not length]
     longest = {}
-    for start, (length, count) in enumerate(zip(lengths, longest_matches.counts.tolist())):
+    for start, (length, count) in enumerate(zip(lengths, matches.counts.tolist())):
         if length == most > 0:
             part = items[start : start + length]
             longest[" ".join(part)] = (literal(part, layer), count)
     return MissingParts(
-        list(dict.fromkeys(unknown)),
-        [(name, *longest_matches) for name, longest_matches in longest.items()],
+        list(dict.fromkeys(unknown)), [(name, *part) for name, part in longest.items()]
     )
 
 
@@ -436,14 +415,8 @@ def _missing_of_query(index: Index, parsed: queries.Query) -> MissingParts:
         windows = (parts[first : first + length] for first in range(len(parts) - length + 1))
         patterns = (w[0] if len(w) == 1 else Concatenation(w) for w in windows)
         candidates = [replace(parsed, pattern=pattern) for pattern in patterns]
-        occurring = list(
-            dict.fromkeys(str(candidate) for candidate in candidates if _occurs(index, candidate))
-        )
-        if occurring:
-            return MissingParts(
-                unknown,
-                [(candidate, candidate, index.matches(candidate)) for candidate in occurring],
-            )
+        if occurring := dict.fromkeys(str(part) for part in candidates if _occurs(index, part)):
+            return MissingParts(unknown, [(part, part, index.matches(part)) for part in occurring])
     return MissingParts(unknown, [])
 
 

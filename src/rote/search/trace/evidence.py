@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rote.index.answers import Occurrence, occurrences_in
+from rote.index.answers import Occurrence, describe_occurrence, occurrences_in
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.search.trace.options import MEANING, VERBATIM, TraceOptions
@@ -130,13 +130,11 @@ def _compare_facts(spans: list[Span]) -> list[Span]:
     numbers = [n for n, span in enumerate(spans) if span.kind == MEANING and span.places]
     if not numbers:
         return spans
-    from rote.search.meaning.facts import compare_facts, read_facts
+    from rote.search.meaning.facts import compare_pairs
 
     pairs = [(spans[n].text, spans[n].places[0].match) for n in numbers]
-    facts = read_facts([text for pair in pairs for text in pair])
     compared = list(spans)
-    for place, n in enumerate(numbers):
-        differing = compare_facts(facts[2 * place], facts[2 * place + 1])
+    for n, differing in zip(numbers, compare_pairs(pairs)):
         compared[n] = replace(spans[n], differing=differing)
     return compared
 
@@ -212,14 +210,8 @@ def _read_passage(
     if span.kind == MEANING:
         parts = common_words(context.match, span.text) or ((0, 0),)
     return EvidencePassage(
-        document=occurrence.document,
-        author=occurrence.author,
+        **describe_occurrence(occurrence, context),
         source=occurrence.source,
-        start=occurrence.start,
-        end=occurrence.end,
-        before=context.before,
-        match=context.match,
-        after=context.after,
         runs=parts or ((0, len(context.match)),),
         same="".join(context.match.split()) == "".join(span.text.split()),
     )

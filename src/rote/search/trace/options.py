@@ -20,8 +20,6 @@ EXACT_LAYER, LEMMA_LAYER = "lower", "lemma"
 
 @dataclass(frozen=True, slots=True)
 class TraceOptions:
-    """Settings of `rote trace`."""
-
     kinds: tuple[str, ...] = option(
         (),
         "Kinds of match: verbatim, lemma (same words in any form), gapped (near-verbatim: words "
@@ -87,12 +85,10 @@ class TraceOptions:
 
     @property
     def layer_of(self) -> dict[str, str]:
-        """The layer that each kind matches in."""
         needed = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: self.gap_layer}
         needed[MEANING] = EXACT_LAYER
         return {kind: layer for kind, layer in needed.items() if kind in self.kinds}
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers that the kinds need."""
         return tuple(dict.fromkeys(self.layer_of.values()))

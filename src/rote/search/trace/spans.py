@@ -294,11 +294,8 @@ class Likelihood:
 
     def __init__(self, index: Index, layer: Layer) -> None:
         items = max(1, index.items_held(layer.name))
-        singles = Grams(
-            np.arange(len(layer.vocabulary), dtype=np.int32),
-            np.arange(1, len(layer.vocabulary) + 1),
-            layer.vocabulary,
-        )
+        numbers = np.arange(len(layer.vocabulary), dtype=np.int32)
+        singles = Grams.of_rows(numbers[:, None], layer.vocabulary)
         counts = np.maximum(index.counts(singles, layer.name), 1)
         self.places = float(np.log2(items))
         self.each = (self.places - np.log2(counts))[layer.ids] if len(layer.ids) else np.empty(0)

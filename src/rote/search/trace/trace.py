@@ -177,8 +177,6 @@ def fit_options(index: Index, options: TraceOptions) -> tuple[TraceOptions, list
 
 
 def select_best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
-    """The spans in the order that was asked for, cut at the limit."""
-
     def key(span: Span) -> tuple[float, float, int, int, int]:
         size = (-span.words, -span.bits)
         first, second = size if options.sort == "longest" else size[::-1]
@@ -232,7 +230,6 @@ def _trace_parts(
 
 
 def _split_batch(batch: Batch) -> Iterator[list[Document]]:
-    """Documents in parts of some size."""
     part: list[Document] = []
     characters = 0
     for document in batch.documents:
