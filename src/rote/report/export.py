@@ -1,14 +1,11 @@
-"""Tables of results for files. CSV and data frames are unrounded, for other programs; LaTeX
-(booktabs) and Markdown are for papers, and what would be a command or a sign in them is shown as it
-is.
+"""Tables of results for files: CSV and data frames unrounded, LaTeX (booktabs) and Markdown.
 
 A CSV has one heading for all: the column `table` says which table a row belongs to (`values` has
 one row per measure, source and value; the others are those of the JSON), and a column that a table
 does not have is empty there.
 
-A cell that begins with `=` is run when a spreadsheet opens the file, and ids and names of sources
-come from whoever wrote the texts. Such a cell gets an apostrophe before it, which spreadsheets read
-as "this is text"; `report.js` does the same for what it copies. Every CSV of rote is written here.
+A cell that begins with `=` is run when a spreadsheet opens the file, so an apostrophe is put before
+it; `report.js` does the same for what it copies. Every CSV of rote is written here.
 """
 
 from __future__ import annotations
@@ -43,7 +40,6 @@ from rote.report.grid import (
     list_cells,
     make_grid,
     order_sources,
-    round_like,
     round_number,
     split_facets,
     split_panel,
@@ -78,7 +74,6 @@ IN_VALUES = (VALUES, "matched")
 
 
 def results_csv(results: Sequence[Result]) -> str:
-    """Every table of the results, unrounded."""
     rows = [
         {"measure": result.measure, **row, "table": name}
         for result in results
@@ -161,9 +156,15 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                     "reference": facet.reference,
                     "verdict": cell.verdict if cell.compared else "",
                 }
-                if math.isnan(cell.matched_difference):
+                if math.isnan(cell.matched.difference):
                     fields["matched_verdict"] = ""
-                yield {n: fields[n] if n in fields else getattr(cell, n) for n in columns}
+                yield {n: fields[n] if n in fields else _cell_field(cell, n) for n in columns}
+
+
+def _cell_field(cell: Value, column: str) -> Any:
+    """`low` of a cell; `matched_low` is that at equal size, `matched` the value itself."""
+    name = column.removeprefix("matched").removeprefix("_") or "estimate"
+    return getattr(cell.at(column.startswith("matched")), name)
 
 
 def table_rows(results: Sequence[Result], table: str) -> Rows:
@@ -183,14 +184,12 @@ def as_polars(result: Result, table: str = VALUES) -> Any:
 
 
 def rows_frame(rows: Rows) -> Any:
-    """Rows as a polars frame."""
     import polars as pl
 
     return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
 
 
 def named_frame(result: Result, name: str) -> Any:
-    """A value of all sources, or a table of the result, by its name, as a polars frame."""
     rows = [row for row in value_rows(result) if row["value"] == name]
     tables = dict(list_tables(result))
     if not rows and name not in tables:
@@ -203,7 +202,6 @@ def named_frame(result: Result, name: str) -> Any:
 
 
 def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
-    """A row for each source, with its values, as a polars frame."""
     rows = []
     for name, source in sources.items():
         size = {"texts": source.texts, "words": source.words}
@@ -212,7 +210,6 @@ def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
 
 
 def as_pandas(result: Result, table: str = VALUES) -> Any:
-    """The same as a pandas frame."""
     try:
         import pandas as pd  # type: ignore[import-untyped]
     except ImportError:
@@ -239,7 +236,6 @@ def escape_formula(cell: Any) -> Any:
 
 
 def rows_csv(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows of cells, the first one being their headings."""
     out = io.StringIO()
     plain = csv.writer(out, lineterminator="\n")
     # A carriage return ends a row for most readers, and Python's writer lets it pass.
@@ -275,13 +271,11 @@ _MARKS |= {BORDERLINE: r"\odot"}
 
 
 def across_csv(results: Sequence[Result], across: str) -> str:
-    """Two-way tables one below the other, unrounded."""
     return "\n".join(map(sheet_csv, across_sheets(results, across)))
 
 
 def results_latex(results: Sequence[Result], across: str = "") -> str:
-    """The values, then every other table under a comment with its name: the first rows of it. Two-
-    way tables alone with a field whose values stand side by side."""
+    """The values, then the first rows of every other table; with `across` two-way tables alone."""
     if across:
         sheets = across_sheets(results, across)
         tables = "\n".join(sheet_latex(sheet, sheet.title) for sheet in sheets)
@@ -301,7 +295,6 @@ def results_latex(results: Sequence[Result], across: str = "") -> str:
 
 
 def further_sheets(result: Result) -> Iterator[tuple[str, Sheet]]:
-    """Every table beside the values that is for the eye, declared or not."""
     declared = further_tables(result)
     table_names = {table.name for table in declared}
     others = [name for name in result.tables if name not in (*INTERNAL_TABLES, *table_names)]
@@ -326,7 +319,7 @@ def values_latex(results: Sequence[Result]) -> str:
         for row in (row for part in parts for row in make_grid(part)):
             cells = [_latex_value(row.cells[s]) if s in row.cells else "--" for s in sources]
             lines.append(_latex_line([escape_latex(row.title), *cells]))
-    untested = any(UNTESTED in (cell.mark, cell.matched_mark) for cell in list_cells(results))
+    untested = any(cell.has_sign(UNTESTED) for cell in list_cells(results))
     comments = [f"?: not tested against {results[0].reference}"] if untested else []
     tested = any(result.comparisons for result in results)
     if tested:
@@ -347,7 +340,6 @@ def sheet_latex(sheet: Sheet, title: str = "") -> str:
 
 
 def rows_latex(columns: Sequence[str], rows: Rows) -> str:
-    """Rows as they are, rounded for the eye."""
     return sheet_latex(_plain_sheet("", columns, rows))
 
 
@@ -369,7 +361,6 @@ def escape_latex(text: str) -> str:
 def _format_tabular(
     sides: str, heads: Sequence[str], lines: Sequence[str], comments: Sequence[str] = ()
 ) -> str:
-    """Cells are LaTeX already; `comments` are comments below."""
     every = [
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
@@ -401,7 +392,6 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _latex_value(cell: Value) -> str:
-    reach = round_like(cell.reach, cell.estimate)
     if math.isnan(cell.estimate):
         return "--"
     formatted = round_number(cell.estimate).replace(",", "{,}") + (
@@ -409,7 +399,7 @@ def _latex_value(cell: Value) -> str:
     )
     if cell.ends:
         return f"${formatted}$ [{' to '.join(cell.ends)}]"
-    return f"${formatted}" + (rf" \pm {reach}$" if reach else "$")
+    return f"${formatted}" + (rf" \pm {cell.reach}$" if cell.reach else "$")
 
 
 # Without its opening sign a link, a picture or a tag is text.
@@ -419,7 +409,6 @@ _MAX_MARKDOWN = 8_000
 
 
 def results_markdown(results: Sequence[Result], across: str = "") -> str:
-    """The tables of results, each under a heading, with what must be known of them."""
     lines: list[str] = []
     for result in results:
         others = [] if across else [sheet for _, sheet in further_sheets(result)]
@@ -433,8 +422,7 @@ def results_markdown(results: Sequence[Result], across: str = "") -> str:
 def result_sheets(
     result: Result, others: Sequence[Sheet] | None = None, across: str = ""
 ) -> list[Sheet]:
-    """The tables of a result by itself: values, further tables (those of a page), tests; or its
-    two-way table alone."""
+    """The tables of a result by itself: values, others, tests; or its two-way table alone."""
     if across:
         return across_sheets([result], across)
     tests = comparisons_sheet([result], f"tests-{result.measure}")
@@ -444,7 +432,6 @@ def result_sheets(
 
 
 def sheet_markdown(sheet: Sheet, level: int) -> Iterator[str]:
-    """The lines of a table, under a heading of this level."""
     yield from (f"{'#' * min(level, 6)} {escape_markdown(sheet.title)}", "")
     heads = [
         " ".join((c.heading, *(f"({line})" for line in c.note.splitlines()))) for c in sheet.columns

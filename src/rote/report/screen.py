@@ -1,4 +1,4 @@
-"""A table on a screen, in colours or as plain text: it fits the width, whatever is in it.
+"""A table on a screen, in colours or as plain text, that fits the width.
 
 Numbers stay in one piece and names whole; texts give way to both. What does not fit side by side
 goes below, in parts, each beside the columns that name its lines.
@@ -29,8 +29,6 @@ _MIN_NAME, _MIN_NUMBER = 4, 6
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """Cells as they are printed, one below each heading."""
-
     cells: Sequence[str]
     style: str = ""
 
@@ -59,7 +57,6 @@ def plain_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> Ta
 
 
 def rows_table(columns: Sequence[Column], rows: Sequence[Row]) -> TableListing:
-    """Every row as it is, without a title."""
     sheet = rows_sheet("", "", columns, rows)
     return TableListing(sheet.columns, [TableLine(_cell_texts(sheet, row)) for row in rows])
 
@@ -103,10 +100,7 @@ def grid_lines(
     keys: int | None = None,
     bold: int | None = None,
 ) -> Iterator[Text]:
-    """Lines under headings, those of a group under its name, which takes no column from them.
-
-    The first `keys` columns (those before the first number) are in every part.
-    """
+    """Lines under headings; the first `keys` columns (those before a number) are in every part."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -147,7 +141,6 @@ def heading_text(title: str, note: str = "") -> Text:
 
 
 def plain_text(print_result: Callable[[T, Any], None], result: T, width: int = FILE_WIDTH) -> str:
-    """What is printed of a result, or of several, without colours."""
     out = io.StringIO()
     print_result(result, make_console(file=out, width=width, color_system=None))
     return out.getvalue()
@@ -194,7 +187,6 @@ def _fit_widths(columns: Sequence[Column], sizes: list[int], width: int, keys: i
 
 
 def _split_columns(sizes: Sequence[int], width: int, keys: int) -> Iterator[list[int]]:
-    """Columns side by side as far as there is room, then the rest below."""
     first = list(range(keys))
     before = sum(sizes[:keys]) + len(_GAP) * keys + 1
     part, used = list(first), before

@@ -15,7 +15,6 @@ from rote.core.facets import EACH, JOINT, is_input
 from rote.core.numbers import name_some
 from rote.core.progress import several
 from rote.core.record import Chapter
-from rote.core.record import Section as Place
 from rote.core.registry import find, main_values, of_result, title_of
 from rote.core.result import Result, Row
 from rote.core.table import Column, make_columns
@@ -62,14 +61,20 @@ def make_sections(study: Report) -> list[Section]:
     repetition, items, further = list[Result](), list[Result](), list[Result]()
     parts = {"corpus": repetition, "items": items}
     for result in others:
-        parts.get(section_of(result), [] if is_in_panel(result) else further).append(result)
+        of = of_result(result.measure)
+        section = of.section if of else "others"
+        parts.get(section, [] if is_in_panel(result) else further).append(result)
+    of_items = results_section("items", "Test items", items)
+    if len(items) == 1:
+        record = find(items[0].measure)
+        of_items = Section(record.name, record.title, _result_blocks(items[0]))
     every = (
         summary_section(study),
         panel_section(study.results),
         across_section(study),
         *(chapter_section(study, name, by_chapter[name]) for name in chapters),
         results_section("repetition", "Repetition of training text", repetition),
-        _items_section(items),
+        of_items,
         results_section("further", "Further measures", further),
         omitted_section(study),
         methods_section(study),
@@ -133,7 +138,6 @@ def _describe_size(study: Report) -> str:
 
 
 def format_date(study: Report) -> str:
-    """When the study was made, for the eye."""
     try:
         time = datetime.fromisoformat(study.created)
     except ValueError:
@@ -160,7 +164,6 @@ def summary_section(study: Report) -> Section | None:
 
 
 def _facet_blocks(facet: Verdicts) -> list[Block]:
-    """The figure of a facet with a reference; else ranks, and the pairs folded."""
     if facet.reference is not None:
         return [facet]
     unequal = [Paragraph(facet.unequal_note, quiet=True)] if facet.unequal_note else []
@@ -251,11 +254,6 @@ def _sources_sheet(study: Report) -> Sheet | None:
 _MAX_NAMED = 8
 
 
-def section_of(result: Result) -> Place:
-    record = of_result(result.measure)
-    return record.section if record else "others"
-
-
 def _explanation(result: Result) -> list[Block]:
     """In a line what it says."""
     record = of_result(result.measure)
@@ -283,7 +281,6 @@ def _result_tests(result: Result) -> list[Block]:
 
 
 def _notes_block(result: Result) -> list[Block]:
-    """What must be known of a result: its own notes, and those of its sources."""
     every = len(result.by_source)
     notes = []
     for note, names in gather_notes(result):
@@ -301,7 +298,6 @@ def is_in_panel(result: Result) -> bool:
 
 
 def panel_section(results: Sequence[Result]) -> Section | None:
-    """The panel of diversity: the values that stand for each measure, then all."""
     panel_results = [result for result in results if is_in_panel(result)]
     if not panel_results:
         return None
@@ -326,7 +322,6 @@ def panel_section(results: Sequence[Result]) -> Section | None:
 
 
 def across_section(study: Report) -> Section | None:
-    """One field of the groups side by side, as papers print it: headline values, then all."""
     headlines = headline_sheet(study.results, study.across)
     if headlines is None:
         return None
@@ -339,15 +334,7 @@ def across_section(study: Report) -> Section | None:
     return Section("across", f"Side by side: {study.across}", [headlines, every])
 
 
-def _items_section(results: Sequence[Result]) -> Section | None:
-    if len(results) != 1:
-        return results_section("items", "Test items", results)
-    record = find(results[0].measure)
-    return Section(record.name, record.title, _result_blocks(results[0]))
-
-
 def results_section(id: str, heading: str, results: Sequence[Result]) -> Section | None:
-    """Results below headings of their own."""
     if not results:
         return None
     groups = [BlockGroup(title_of(r), _result_blocks(r), closed=True) for r in results]
@@ -377,7 +364,6 @@ def _chapter(name: str) -> Chapter:
 
 
 def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Section:
-    """What one record found, the texts that show it, and what other records add to it."""
     blocks: list[Block] = []
     for result in sorted(results, key=lambda result: result.measure != name):
         if result.measure == name:
@@ -460,7 +446,6 @@ _MAX_DRAWN = 80
 
 
 def figure_blocks(result: Result) -> dict[str, Block]:
-    """Every figure that the tables of a result give, by name; its values are in the panel."""
     declared = [c for c in list_charts(result.measure) if c.name not in (VALUES.name, CURVE.name)]
     if declared and (refused := _refuse_many([result])):
         return {"": refused}

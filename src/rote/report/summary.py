@@ -1,11 +1,7 @@
 """What a person should know after a minute: what differs, by how much, and what limits it.
 
-    for statement in summary(report):
-        print(statement.text)
-
 Every statement is a sentence of its own, carries its numbers and names the section that has more.
-Nothing is said about causes. No sentence ranks sources by a value that moves with length, unless it
-is that at equal length. Alerts say what a reader must know before trusting a number.
+No sentence ranks sources by a value that moves with length, unless it is that at equal length.
 """
 
 from __future__ import annotations
@@ -57,7 +53,6 @@ class Summary:
 
 
 def summary(study: Report) -> list[Statement]:
-    """The statements, most important first."""
     return list(summarize(study).statements)
 
 
@@ -149,7 +144,6 @@ def _describe_source(comparisons: Sequence[VerdictComparison], reference: str) -
 
 
 def _describe_sources(facet: Verdicts, judged: dict[str, list[VerdictComparison]]) -> str:
-    """Many sources in one sentence, by direction."""
     total = max(map(len, judged.values()))
     counts = {source: _count_directions(values) for source, values in judged.items()}
     parts: list[str] = []
@@ -276,7 +270,6 @@ def _describe_ranges(none: Sequence[VerdictComparison]) -> str:
 
 
 def _record_findings(result: Result, sources: Sequence[str]) -> list[Statement]:
-    """What the record of a result says beside differences."""
     record = of_result(result.measure)
     findings = record.findings(result, sources) if record and record.findings else ()
     statements = []
@@ -399,8 +392,7 @@ def _unbalanced_prompts(results: Sequence[Result]) -> list[str]:
 
 
 def _untested_notes(results: Sequence[Result]) -> list[str]:
-    """Too few permutations or texts find nothing, whatever there is; which measures this is about
-    is said where others are tested."""
+    """Why nothing was tested; which measures this is about is said where others are tested."""
     tested = {result.measure for result in results if result.comparisons}
     measures: dict[str, set[str]] = {}
     for result in results:

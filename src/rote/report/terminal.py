@@ -63,7 +63,6 @@ def facts_table(facts: Mapping[str, str]) -> Table:
 
 
 def text_cell(text: str) -> Text:
-    """A cell that no markup in the text can change."""
     from rich.text import Text
 
     return Text(isolate_direction(strip_controls(text)))

@@ -1,5 +1,4 @@
-"""What an index found, for the eye: concordance lines, counts, frequent n-grams; and a text with
-its layers aligned below the words."""
+"""What an index found, for the eye: concordance lines, counts, n-grams; a text with its layers."""
 
 from __future__ import annotations
 
@@ -64,10 +63,7 @@ def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[
 
 
 def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
-    """Counts of phrases: one row per phrase and layer.
-
-    The phrase itself is left out where the items say the same.
-    """
+    """One row per phrase and layer; the phrase is left out where the items say the same."""
     plain = {row["phrase"] for row in rows if _phrase_text(row).lower() == row["phrase"].lower()}
     phrases = any(row["phrase"] not in plain for row in rows)
     table_rows, last = [], None
@@ -91,7 +87,6 @@ def group_table(listing: Any, console: Any) -> None:
 
 
 def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListing:
-    """Named patterns, in all documents or by group."""
     columns = [Column("pattern"), *([Column("group", by)] if by else [])]
     columns += _count_columns("matches", "documents")
     if by is None:
@@ -101,7 +96,6 @@ def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListi
 
 
 def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
-    """Words beside a match, with how strongly they go with it."""
     columns = [
         Column("word"),
         *_count_columns("near"),
@@ -116,7 +110,6 @@ def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
 
 
 def frequent_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
-    """The most frequent n-grams: one row each; examples take what room is left."""
     columns = [
         *make_columns("rank:count items=n-gram"),
         *_count_columns("count", "documents"),

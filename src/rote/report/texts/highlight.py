@@ -1,8 +1,4 @@
-"""A text with patterns marked in it, in the terminal: overlapping ones stay apart.
-
-Spans that overlap lie in different lanes: a line of text is followed by one line of brackets for
-each lane. Everything is told by number too, so that it can be read without colour.
-"""
+"""A text with patterns marked in it, in the terminal: overlapping ones lie in different lanes."""
 
 from __future__ import annotations
 
@@ -129,7 +125,6 @@ def print_highlighted(text: str, spans: Sequence[Mark], console: Any) -> None:
 
 
 def _number_patterns(spans: Sequence[Mark]) -> dict[str, int]:
-    """The patterns of the spans, in order of first appearance, from 1."""
     ordered = sorted(spans, key=lambda span: (span.start, span.end))
     return {label: n for n, label in enumerate(dict.fromkeys(mark.label for mark in ordered), 1)}
 
