@@ -75,7 +75,6 @@ class SectionedCommand(click.Command):
             ctx.exit()
 
     def full_help(self, ctx: click.Context) -> str:
-        """The help with every option."""
         ctx.meta[_FULL] = True
         try:
             return self.get_help(ctx)
@@ -136,7 +135,6 @@ class Rooms(click.Group):
         return command
 
     def summary(self, name: str, room: str) -> str:
-        """What a command does, in a line."""
         return plugins.summary(room, name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -239,7 +237,6 @@ def _fit(line: str, width: int) -> str:
 
 
 def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.Option]:
-    """One flag per field of an options dataclass."""
     from rote.core.metric import hints_of
 
     hints, skip = hints_of(options), set(skip)
@@ -307,7 +304,6 @@ def files_argument(name: str = "inputs", metavar: str = "FILE...") -> click.Argu
 
 
 def build(options: type[Options], parsed: dict[str, Any]) -> Options:
-    """The options object from what click parsed."""
     names = {field.name for field in dataclasses.fields(options)}  # type: ignore[arg-type]
     return options(**{name: value for name, value in parsed.items() if name in names})
 

@@ -39,8 +39,7 @@ _NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND", "FIELD=
 
 
 def check_places(params: Sequence[click.Parameter], parsed: Mapping[str, Any]) -> None:
-    """Refuse what would be written over an input, twice to one file, nowhere, or in a form that
-    its name does not tell."""
+    """Refuse a target that is an input, another's target, no place, or of an unknown form."""
     read = [place for param in params for place in _read(param, parsed.get(param.name or ""))]
     key_by_path: dict[Path, str] = {}
     for param in params:
@@ -164,10 +163,7 @@ class Output:
         return None if self.output == STDOUT else self.output
 
     def form(self, *, page: bool = False) -> str:
-        """`table`, `json`, `csv`, `latex` or `md`, `html` where there is such a page.
-
-        Called before the work, so that nothing is measured in vain.
-        """
+        """`table`, `json`, `csv`, `latex`, `md` or `html`; called before the work."""
         chosen = [name for name in _FLAGS if getattr(self, name, False)]
         if len(chosen) > 1:
             raise OptionError(f"choose one of {', '.join('--' + name for name in chosen)}")
@@ -236,7 +232,6 @@ class Gate:
     )
 
     def limits(self) -> dict[str, float]:
-        """What was asked for; called before the work."""
         limits = {}
         for limit in self.fail_above:
             name, equals, number = limit.partition("=")
@@ -250,7 +245,6 @@ class Gate:
         return limits
 
     def check(self, results: Sequence[Result]) -> None:
-        """Say which values are larger than they may be, and exit with status 1."""
         failed = []
         for name, most in self.limits().items():
             for source, value in _numbers(results, name):
@@ -300,8 +294,7 @@ def emit(
     *,
     page: bool = False,
 ) -> None:
-    """Print or write in the form that was asked for: `show` prints to a rich console, `forms`
-    make the others."""
+    """Print or write in the form asked for: `show` prints to a console, `forms` make others."""
     from rote.report.screen import plain_text
 
     form = output.form(page=page)
@@ -313,7 +306,6 @@ def emit(
 
 
 def send(text: str, path: Path | None) -> None:
-    """To a file, or to standard output."""
     # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if path is not None:
@@ -407,7 +399,6 @@ def _mark(
 
 
 def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = False) -> None:
-    """The first of the figures for --figure, all of them for --figures, each under its name."""
     if not (output.figure or output.figures):
         return
     from rote.report.charts import (

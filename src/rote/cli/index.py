@@ -50,8 +50,8 @@ from rote.corpus import Corpus, Input, ReadOptions
 from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
-    from rote.annotate.store import Store
     from rote.index.folders.build import IndexChange
+    from rote.index.folders.source import BuildEstimate
     from rote.index.index import Index
     from rote.search.originality.authors import DocumentSources
     from rote.search.originality.edges import Rule
@@ -140,13 +140,14 @@ def _replace(*where: Any, **how: Any) -> IndexChange:
 def index_add(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return _changed_texts(_add, index, texts, options, read, reporter)
+    return changed(Path(index), _texts_work(_add, Path(index), texts, options, read, reporter)[0])
 
 
 def index_replace(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return _changed_texts(_replace, index, texts, options, read, reporter)
+    work, _ = _texts_work(_replace, Path(index), texts, options, read, reporter)
+    return changed(Path(index), work)
 
 
 @command_of(None, index_argument(), files_argument(metavar="INPUT..."))
@@ -166,7 +167,8 @@ def add(
     \b
       rote index add IDX more.jsonl
     """
-    _change_texts(_add, idx, inputs, options, read, summary, reporter)
+    work, plan = _texts_work(_add, idx, places_of(inputs), options, read, reporter)
+    carry_out(work, idx, summary, reporter, plan)
 
 
 @command_of(None, index_argument(), files_argument(metavar="INPUT..."))
@@ -187,40 +189,24 @@ def replace(
     \b
       rote index replace IDX mended.jsonl
     """
-    _change_texts(_replace, idx, inputs, options, read, summary, reporter)
+    work, plan = _texts_work(_replace, idx, places_of(inputs), options, read, reporter)
+    carry_out(work, idx, summary, reporter, plan)
 
 
-def _changed_texts(
+def _texts_work(
     change: TextsChange,
-    index: str | Path,
+    path: Path,
     texts: Input,
     options: UseOptions,
     read: ReadOptions,
     reporter: Reporter,
-) -> Index:
-    """Change the index, and open it as it is then."""
-    from rote.index.folders.manifest import read_manifest
-
-    read_manifest(path := Path(index))
-    source = source_of(texts, path, read, reporter)
-    return changed(path, _texts_work(change, path, source, options, reporter))
-
-
-def _change_texts(
-    change: TextsChange,
-    path: Path,
-    inputs: tuple[str, ...],
-    options: UseOptions,
-    read: ReadOptions,
-    summary: SummaryOptions,
-    reporter: TerminalReporter,
-) -> None:
-    """Change the index at `path`, and print what it needs and has become."""
+) -> tuple[Change, BuildEstimate]:
+    """What changes the index at `path`, and what that will need."""
     from rote.index.folders.manifest import read_manifest
     from rote.index.folders.source import estimate_build
 
     manifest = read_manifest(path)
-    source = source_of(places_of(inputs), path, read, reporter)
+    source = source_of(texts, path, read, reporter)
     subwords = {each.layer: f"{each.layer}:{path / each.file}" for each in manifest.subwords}
     as_built = BuildOptions(
         layers=tuple(subwords.get(name, name) for name in manifest.sorted_layers),
@@ -231,15 +217,9 @@ def _change_texts(
         jobs=options.jobs,
         engine=options.engine,
     )
-    work = _texts_work(change, path, source, options, reporter)
-    carry_out(work, path, summary, reporter, estimate_build(source, as_built))
-
-
-def _texts_work(
-    change: TextsChange, path: Path, source: Corpus | Store, options: UseOptions, reporter: Reporter
-) -> Change:
     used = {name: getattr(options, name) for name in ("memory", "jobs", "engine")}
-    return partial(change, path, source, **used, reporter=reporter)
+    work = partial(change, path, source, **used, reporter=reporter)
+    return work, estimate_build(source, as_built)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +287,10 @@ def _remove_work(
 def index_add_layer(
     index: str | Path, layer: str, options: UseOptions, reporter: Reporter
 ) -> Index:
-    return changed(Path(index), _add_layer_work(Path(index), layer, options, reporter))
+    from rote.index.folders.maintenance import add_layer
+
+    how: dict[str, Any] = {"jobs": options.jobs, "engine": options.engine, "reporter": reporter}
+    return changed(Path(index), partial(add_layer, Path(index), layer, **how))
 
 
 @command_of(
@@ -329,19 +312,14 @@ def add_layer(
       rote index add-layer IDX lemma
       rote index add-layer IDX meaning
     """
-    carry_out(_add_layer_work(idx, layer, options, reporter), idx, summary, reporter)
-
-
-def _add_layer_work(path: Path, layer: str, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.maintenance import add_layer
-
-    return partial(
-        add_layer, path, layer, jobs=options.jobs, engine=options.engine, reporter=reporter
-    )
+    carry_out(partial(index_add_layer, idx, layer, options, reporter), idx, summary, reporter)
 
 
 def index_merge(index: str | Path, options: UseOptions, reporter: Reporter) -> Index:
-    return changed(Path(index), _merge_work(Path(index), options, reporter))
+    from rote.index.folders.maintenance import merge_index
+
+    how: dict[str, Any] = {"memory": options.memory, "threads": options.jobs, "reporter": reporter}
+    return changed(Path(index), partial(merge_index, Path(index), **how))
 
 
 @command_of(None, index_argument())
@@ -355,15 +333,7 @@ def merge(
     \b
       rote index merge IDX
     """
-    carry_out(_merge_work(idx, options, reporter), idx, summary, reporter)
-
-
-def _merge_work(path: Path, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.maintenance import merge_index
-
-    return partial(
-        merge_index, path, memory=options.memory, threads=options.jobs, reporter=reporter
-    )
+    carry_out(partial(index_merge, idx, options, reporter), idx, summary, reporter)
 
 
 _NAMED = 8

@@ -93,7 +93,6 @@ def command(
 
 
 def _answer(index: Index, phrases: Sequence[str], options: CountOptions) -> tuple[Listing, Draw]:
-    """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain
     from rote.search.rows.counts import COUNT_COLUMNS
 

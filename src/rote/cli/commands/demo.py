@@ -102,7 +102,6 @@ def demo(options: DemoOptions) -> None:
         recalled = None
         if model and passages:
             recalled = later("asking the model", _recall, model, passages)
-        _index_original(original, jobs, reporter)
         counted = _index(both, original, jobs, reporter)
         traced = _trace(original, output / "trace.html", jobs, reporter)
         both_names = ["bible:kjv", "bible:asv"]
@@ -214,7 +213,6 @@ def _answered(writer: str, reporter: Reporter) -> list[Document]:
 
 
 def _write(study: Report, output: Path, name: str) -> None:
-    """The page and the folder of a study."""
     from rote.report.output import PAGE, write_folder
 
     write_folder(study, output / name)
@@ -222,7 +220,6 @@ def _write(study: Report, output: Path, name: str) -> None:
 
 
 def _show(study: Report, console: Console) -> None:
-    """What was compared, and the verdicts."""
     from rote.report.result_tables import print_verdicts
     from rote.report.verdicts import judge_facets
 
@@ -231,11 +228,14 @@ def _show(study: Report, console: Console) -> None:
 
 
 def _index(path: Path, original: Path, jobs: int, reporter: TerminalReporter) -> str:
-    """The revision added to a copy of the original's index; one count in words."""
+    """The King James Version and, added to a copy of it, the revision; one count in words."""
     from rote.corpus import open_corpus
     from rote.index.factory import open_index
-    from rote.index.folders.build import add_to_index
+    from rote.index.folders.build import add_to_index, build_index
+    from rote.index.folders.options import BuildOptions
 
+    options = BuildOptions(layers=("lower", "pos", "lemma"), jobs=jobs)
+    build_index(open_corpus(["bible:kjv"]), original, options, reporter)
     if not path.exists():
         copy = path.with_name(f".{path.name}.copy")
         shutil.rmtree(copy, ignore_errors=True)
@@ -249,16 +249,6 @@ def _index(path: Path, original: Path, jobs: int, reporter: TerminalReporter) ->
         f"{index.document_counts([_PHRASE])[0]:,} of {documents:,} chapters of both translations "
         f"({words:,} words)."
     )
-
-
-def _index_original(path: Path, jobs: int, reporter: TerminalReporter) -> None:
-    """The King James Version alone, with the layers that tracing and originality ask for."""
-    from rote.corpus import open_corpus
-    from rote.index.folders.build import build_index
-    from rote.index.folders.options import BuildOptions
-
-    options = BuildOptions(layers=("lower", "pos", "lemma"), jobs=jobs)
-    build_index(open_corpus(["bible:kjv"]), path, options, reporter)
 
 
 def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str:

@@ -119,7 +119,6 @@ def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
 
 
 def _records(invocation: Invocation) -> Iterable[Document]:
-    """The texts once more, for their authors and citations."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import ReadOptions, open_corpus
 
@@ -146,10 +145,7 @@ _PARTED = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of the sentences: how many were accepted, of which texts, and what was added.
-
-    `known` are the ids of texts with accepted sentences that the index holds already.
-    """
+    """Accepted sentences, the documents added, and ids that the index holds already."""
 
     sentences: int
     documents: Sequence[Document]
@@ -163,11 +159,7 @@ def accept(
     reporter: Reporter,
     names: GivenNames | None = None,
 ) -> Accepted:
-    """Add what is accepted to the index at `path`, as a new segment; nothing if there is nothing.
-
-    `verdicts` are rows of the table of that name, `records` the texts that they are about,
-    `names` says whom names stand for.
-    """
+    """Add what is accepted to the index at `path`, as a new segment."""
     from rote.corpus import open_corpus
     from rote.index.factory import open_index
     from rote.index.folders.build import add_to_index
@@ -181,7 +173,9 @@ def accept(
     author_field = read_manifest(path).author_field
     documents, known, sentences = [], [], 0
     for record in records:
-        passed = [row for row in rows.get(record.id, ()) if is_accepted(row, record)]
+        cited = bool(record.meta.get(CITATION))
+        of_record = rows.get(record.id, ())
+        passed = [row for row in of_record if cited or (row["original"] and not row["fails"])]
         if not passed:
             continue
         if any(each.find(record.id) is not None for each in columns):
@@ -192,11 +186,6 @@ def accept(
     if documents:
         add_to_index(path, open_corpus(documents), reporter=reporter)
     return Accepted(sentences, documents, known)
-
-
-def is_accepted(row: Row, record: Document) -> bool:
-    """Whether a sentence may join the ground truth."""
-    return bool(record.meta.get(CITATION)) or (row["original"] and not row["fails"])
 
 
 def _document(
@@ -224,7 +213,6 @@ def _document(
 
 
 def _is_known(name: str, authors: Sequence[str], names: GivenNames | None) -> bool:
-    """Whether a name stands for one of the authors of the ground truth."""
     from rote.search.originality.authors import merge_authors
 
     merged = merge_authors([*authors, name], names)

@@ -52,7 +52,6 @@ class WritingOptions:
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
     def target(self) -> tuple[Path, Form]:
-        """What is written, and in which form."""
         if self.output in (None, STDOUT):
             return self.output or Path("report.html"), "html"
         path, form = self.output, output_form(self.output)
@@ -161,7 +160,6 @@ def write(report: Report, path: Path, form: Form) -> None:
 
 
 def _tell(study: Report, path: Path) -> None:
-    """The summary, and where the rest is."""
     from rote.report.summary import print_summary
 
     # What was asked for stands on standard output alone.
