@@ -76,7 +76,6 @@ class CompareForm:
 
     @property
     def address(self) -> str:
-        """The form with these settings."""
         return "/compare?" + urlencode(self.query())
 
     def query(self) -> list[tuple[str, str]]:
@@ -175,8 +174,7 @@ class CompareForm:
             opened.ground(place)
 
     def lacks(self, measure: str) -> str:
-        """What a measure is held against and nobody chose; a missing reference leaves the measure
-        out of the result, with the reason."""
+        """What a measure is held against and nobody chose, but for a missing reference."""
         wanted = missing_input(_find_metric(measure))
         chosen = {CORPUS: self.corpus, TRAIN: self.train}
         return wanted if wanted in chosen and not chosen[wanted] else ""
@@ -188,7 +186,6 @@ class CompareForm:
         return split_keys(self.files, (self.corpus, self.train, *keys))
 
     def reader(self, opened: Workspace) -> Reader:
-        """How a file of texts is read."""
         return partial(read_batches, read=self._settings(opened)[ReadOptions])
 
     def _settings(self, opened: Workspace) -> dict[type, Any]:
@@ -294,8 +291,7 @@ def _find_metric(name: str) -> Metric:
 
 
 def guess_settings(files: Sequence[str], opened: Workspace, by: str = "") -> dict[str, Any]:
-    """Settings for files of which nobody said anything, or only which field tells their sources
-    apart: a usual one, if all of them have it, and a usual reference among its values."""
+    """A usual field that tells sources apart (or `by`), and a usual reference among its values."""
     looks = [preview_file(opened.file(key)) for key in files]
     shared = [n for n in _SOURCES if looks and all(n in look.fields for look in looks)]
     # Any field may be called source; of another, few values tell that it names sources.

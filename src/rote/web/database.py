@@ -26,10 +26,7 @@ _MIN_FREE = 2**20
 
 
 def disk_full_message(error: BaseException, folders: Sequence[Path]) -> str:
-    """What to tell the user; empty if something else went wrong.
-
-    `folders` are those that are written to, for errors that name none.
-    """
+    """What to tell the user, "" if something else went wrong; `folders` are those written to."""
     short = [folder for folder in folders if _free_bytes(folder) < _MIN_FREE]
     causes = list(_error_chain(error))
     if not any(_is_disk_full(cause, bool(short)) for cause in causes):
@@ -129,7 +126,6 @@ def insert_rows(file: sqlite3.Connection, table: str, rows: Iterable[Mapping[str
 
 
 def prepare_store(store: Path) -> None:
-    """Make the folder and the tables."""
     try:
         make_private_folder(store)
         refuse_links(store / name for name in _OWN_FILES)

@@ -3,9 +3,7 @@ browser, in the store under the hash of their content.
 
 What a browser calls a file is never a path here: it is cleaned and used as the last part of a
 path whose folder is a hash. A file is refused at once and not kept if it holds nothing, if it is
-small only as long as it is packed, and if there is no room left; one that cannot be read as it is
-may be kept until somebody says how. Of pasted texts the oldest go when there are too many: they
-were pasted, so somebody has them.
+small only as long as it is packed, and if there is no room left.
 """
 
 from __future__ import annotations
@@ -78,10 +76,7 @@ class FilePreview:
 def preview_file(
     path: Path, read: ReadOptions | None = None, most: int = _MAX_RECORDS
 ) -> FilePreview:
-    """A file that cannot be read has a problem, and the page can still be shown.
-
-    At most so many of its texts are looked at.
-    """
+    """The first texts, at most so many; of a file that cannot be read, the problem."""
     try:
         return _preview(path, fingerprint(path), read, most)
     except (RoteError, OSError) as error:
@@ -112,8 +107,7 @@ def _holds_items(path: Path) -> bool:
 
 
 def list_sources(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, list[str]]:
-    """The sources that can be chosen among, by what tells them apart: the fields that were named,
-    or where none is, the files themselves and every field that has few values."""
+    """The sources to choose from, by the fields named, else by file and fields of few values."""
     from rote.corpus import open_corpus
 
     looks = [look for path in paths if not (look := preview_file(path)).problem]
@@ -160,8 +154,7 @@ _FLAG = re.compile(rf"`[^`]*`|{'|'.join(_FLAGS)}|--(?!(?:{_SERVING})\b)[a-z][a-z
 
 
 def name_form_fields(error: object, path: Path | None = None) -> str:
-    """What is wrong, by the names that forms have for the shell's flags; the file is called by its
-    name alone. Whole commands, `in such quotes`, are for the shell and stay."""
+    """What is wrong, by the names that forms have for flags; `commands` in quotes stay."""
     message = str(error)
     if path is not None:
         message = message.replace(str(path), path.name)
@@ -174,8 +167,7 @@ def _field_label(match: re.Match[str]) -> str:
 
 
 def read_batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:
-    """The texts of a file, a folder, an annotated store, or a bundled example, with the file that
-    they occur in: an id is unique within its file only."""
+    """Texts with the file that they occur in: an id is unique within its file only."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import open_corpus
 
@@ -191,8 +183,7 @@ def corpus_batches(texts: Corpus | Store) -> Iterator[Batch]:
 
 
 def file_name(file: str, files: Mapping[str, Path | str]) -> str:
-    """How a file that was read is called here: by the key of what was given, and by the place
-    inside, if that was a folder; never by its path alone."""
+    """What a file is called here: by the key of what was given, never by its path alone."""
     for key, path in files.items():
         if file == str(path):
             return key
@@ -236,7 +227,6 @@ def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> F
 
 
 def _one_line(value: Any, most: int) -> str:
-    """The beginning of it, on one line."""
     line = " ".join(str(value)[: 2 * most].split())
     return line if len(line) <= most else line[:most] + "…"
 
@@ -306,10 +296,7 @@ class UploadRefused(InputError):
 def store_upload(
     store: Path, name: str, content: BinaryIO, limit: int, *, unread: bool = False
 ) -> str:
-    """Keep a file, and give its key; the same content under the same name is kept once.
-
-    `limit`: bytes of one request. `unread`: also if it cannot be read as it is.
-    """
+    """Keep a file of at most `limit` bytes, `unread` also one that cannot be read; its key."""
     clean_name = _clean_name(name)
     folder = make_private_folder(store / _FOLDER)
     room = MAX_TOTAL * limit - sum(status.st_size for _, status in _stored_files(folder))
@@ -426,8 +413,7 @@ def check_unpacked(path: Path, limit: int, read: ReadOptions | None = None) -> N
 
 
 def _unpacked_size(path: Path, most: int, read: ReadOptions | None) -> int:
-    """The bytes of a file when it is unpacked, piece by piece, keeping nothing; beyond `most`, not
-    all of them are counted. Tables are packed inside, and their rows may share texts."""
+    """The bytes of an unpacked file, counted up to `most`; tables are packed inside."""
     from rote.corpus import COMPRESSIONS, open_corpus, raw_pieces
 
     size, compression = 0, COMPRESSIONS.get(path.suffix.lower(), "")
@@ -451,7 +437,6 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 
 def store_text(store: Path, text: str) -> str:
-    """Keep a text and give its id."""
     if not text.strip():
         raise OptionError("there is no text: paste one")
     if len(text) > MAX_TEXT:
@@ -472,7 +457,6 @@ def store_text(store: Path, text: str) -> str:
 
 
 def read_text(store: Path, identity: str) -> str:
-    """The text of an id."""
     gone = InputError(
         "this text is not stored here",
         remedy=f"Texts are stored by the app where they were pasted, the newest {MAX_STORED:,} of "

@@ -1,7 +1,4 @@
-"""The kinds of work that can be asked for: any command by its record, an index, templates.
-
-No command is listed here: whatever the registry holds, from whichever package, has a form.
-"""
+"""The kinds of work that can be asked for: any command by its record, an index, templates."""
 
 from __future__ import annotations
 
@@ -145,7 +142,6 @@ class RunForm:
         return [run_command(self.name, inputs, values, reporter=reporter)]
 
     def reader(self, opened: Workspace) -> Reader:
-        """How the command reads a file of texts, so that its texts are found again."""
         record = find_record(self.name)
         if not isinstance(record, Metric):
             return read_batches
@@ -154,7 +150,6 @@ class RunForm:
         return lambda path: corpus_batches(open_texts(chosen, [path], read, Silent()))
 
     def _given(self, opened: Workspace) -> dict[str, Any]:
-        """The options, with paths in place of keys."""
         return resolve_keys(command_fields(self.name), self.options, opened)
 
     def folder(self, opened: Workspace) -> Path:
@@ -184,9 +179,7 @@ def _strip_keys(field: form_fields.FormField, value: Any) -> Any:
 
 
 def list_commands() -> list[str]:
-    """The records that give values or a ledger to look at; any other data set is written on the
-    shell, to a place that no request may name, and so are files of a form of their own named
-    there."""
+    """The records that give values or a ledger; other data sets are written on the shell."""
     return [name for name in names() if _is_shown(find(name))]
 
 
@@ -231,8 +224,7 @@ _INDEX_NAME = re.compile(r"\w[\w.-]{0,59}")
 
 @dataclass(frozen=True, slots=True)
 class IndexForm:
-    """What goes into which index. Only those that were built here are extended: a folder that was
-    named at the start is read, and never written."""
+    """What goes into which index; one that was named at the start is read, and never written."""
 
     kind: ClassVar[str] = "index"
     page: ClassVar[str] = "/search"
@@ -432,7 +424,6 @@ _KINDS = {form.kind: form for form in _FORMS}
 
 
 def make_form(kind: str, settings: Mapping[str, Any]) -> WorkForm:
-    """From the JSON of a job or of a kept result."""
     return form_from_json(form_class(kind), settings)
 
 
@@ -445,7 +436,6 @@ def form_address(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def text_reader(kind: str, settings: Mapping[str, Any], opened: Workspace) -> Reader:
-    """How the texts of a result were read."""
     known = settings and kind in (RunForm.kind, CompareForm.kind)
     form = make_form(kind, settings) if known else None
     return form.reader(opened) if isinstance(form, (RunForm, CompareForm)) else read_batches

@@ -1,11 +1,8 @@
-"""Jobs as they are kept: what was asked for, how far it is, what came out.
+"""Jobs as they are kept, and the queue that runs each in a process of its own.
 
 A job outlives the page that started it and the server that ran it. Each server holds a lock on a
-file of its own; a job whose server holds none any more was interrupted.
-
-Long work beside the app: a queue of jobs, each in a process of its own.
-A job is cancelled by killing its whole group of processes;
-what it leaves behind is nothing, since results are written in one transaction at the end.
+file of its own; a job whose server holds none any more was interrupted. A job is cancelled by
+killing its group of processes; results are written in one transaction at the end.
 """
 
 from __future__ import annotations
@@ -76,8 +73,6 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of long work."""
-
     id: str
     kind: str
     title: str
@@ -106,7 +101,6 @@ class Job:
         return self.state in OPEN
 
     def told(self, line: str) -> Job:
-        """With one more remark; of very many the first ones stay."""
         return replace(self, remarks=(*self.remarks, line)[:_REMARKS])
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,9 +132,10 @@ class JobStore:
     def put(self, job: Job) -> None:
         row = asdict(job)
         row["made"] = row.pop("created")
-        columns = {name: _to_column(name, value) for name, value in row.items()}
+        row |= {name: json.dumps(row[name]) for name in _JSON}
+        texts = {n: to_storable(value) for n, value in row.items() if isinstance(value, str)}
         with open_database(self._store) as file:
-            insert_rows(file, "jobs", [columns])
+            insert_rows(file, "jobs", [row | texts])
 
     def get(self, id: str) -> Job:
         job = self._one("where id = ?", id)
@@ -149,7 +144,6 @@ class JobStore:
         return self._interrupted(job) if self._is_lost(job) else job
 
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
-        """The newest first."""
         chosen = f"state in ({', '.join('?' * len(states))})" if states else "not cleared"
         query = f"{_ALL} where {chosen} order by made desc, rowid desc limit ?"
         with open_database(self._store) as file:
@@ -173,8 +167,6 @@ class JobStore:
             file.execute("delete from jobs where id = ?", (id,))
 
     def clear(self) -> int:
-        """List no job any more that has ended; how many those were. What they made is kept, and is
-        found again when the same is asked for."""
         marks = ", ".join("?" * len(OPEN))
         with open_database(self._store) as file:
             query = f"update jobs set cleared = 1 where state not in ({marks}) and not cleared"
@@ -210,12 +202,6 @@ class JobStore:
         finally:
             os.close(handle)
         return False
-
-
-def _to_column(name: str, value: Any) -> Any:
-    if name in _JSON:
-        return json.dumps(value)
-    return to_storable(value) if isinstance(value, str) else value
 
 
 def _from_row(row: Any) -> Job:
@@ -259,7 +245,6 @@ class JobQueue:
         return self.start(form.kind, form.title, form_to_json(form), **read, again=again)
 
     def done(self, form: WorkForm) -> Job | None:
-        """The job that did exactly this, if one did and its result is there."""
         try:
             form.check(self._opened)
             return self._ledger.finished(self.key(form.kind, form_to_json(form), *form.places()))
@@ -334,7 +319,6 @@ class JobQueue:
             return [known.get(job.id, job) for job in self._ledger.list(limit=limit)]
 
     def before(self, id: str) -> int:
-        """How many others wait in front of a job."""
         with self._lock:
             return self._waiting.index(id) if id in self._waiting else 0
 

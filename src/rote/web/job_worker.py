@@ -99,11 +99,7 @@ Tell = Callable[[Mapping[str, Any]], None]
 
 
 class PipeReporter:
-    """A Reporter that writes to the pipe; stages may lie inside each other.
-
-    Share and time left are those of the whole job, by its steps (`expect`). Where these are not
-    known there is neither, and the stage says how far it is itself.
-    """
+    """Writes to the pipe the share and time left of the whole job, where its steps are known."""
 
     def __init__(
         self,
@@ -162,7 +158,6 @@ def name_files(message: object, files: Mapping[str, Path | str]) -> str:
 def stage_progress(
     title: str, done: float, total: float | None, unit: str, seconds: float
 ) -> dict[str, Any]:
-    """What a page shows of a stage."""
     pace = done / seconds if seconds > 0 else 0.0
     share = min(1.0, done / total) if total and total > 0 else None
     # A stage of one unit counts shares of it: a rate would say nothing.
@@ -172,7 +167,6 @@ def stage_progress(
 
 
 def main() -> None:
-    """Do what standard input says."""
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     lock = threading.Lock()
@@ -188,7 +182,6 @@ def main() -> None:
 
 
 def _do_order(order: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """What came of it."""
     opened_paths = order["opened"]
     opened = Workspace(
         indexes={key: Path(path) for key, path in opened_paths["indexes"].items()},
@@ -239,7 +232,6 @@ _EXCERPT = 160
 
 
 def run_job(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
-    """The address of the page that shows what came out."""
     from rote.report.report import Report
     from rote.web.forms import make_form, text_reader
     from rote.web.history import RESULT, History
@@ -283,7 +275,6 @@ def _draw_sections(history: History, id: str, reporter: Reporter) -> None:
 def _read_excerpts(
     results: Sequence[Result], paths: Sequence[Path], read: Reader, reporter: Reporter
 ) -> Excerpts:
-    """How the texts begin that have values of their own."""
     from rote.web.history import text_values
 
     rows = [row for result in results for row in text_values(result)]

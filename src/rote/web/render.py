@@ -69,7 +69,6 @@ def page_address(request: Request, /, **changes: Any) -> str:
 
 
 def query_string(settings: Mapping[str, Any]) -> str:
-    """Settings as they stand behind the question mark; None leaves one out."""
     return urlencode({name: str(value) for name, value in settings.items() if value is not None})
 
 
@@ -115,8 +114,7 @@ def _shorten(text: str, length: int = 80) -> str:
 
 
 def _format_date(moment: str) -> str:
-    """ISO 8601 as people write it, 15 Nov 2026, 13:29, by the clock of this machine; a script makes
-    it that of the reader's."""
+    """15 Nov 2026, 13:29, by the clock of this machine; a script makes it that of the reader's."""
     try:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
@@ -143,11 +141,7 @@ def document_link(
     at: int | None = None,
     **search: Any,
 ) -> str | None:
-    """Where a document of an index is shown, around a place or from a character on; `search`: the
-    question that led there.
-
-    None if its id fits no address.
-    """
+    """Where a document is shown, around a place or from `at` on; None if its id fits no address."""
     try:
         identity.encode()
     except UnicodeEncodeError:

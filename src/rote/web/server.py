@@ -74,7 +74,6 @@ class ServeOptions:
 
 
 def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> None:
-    """Run until interrupted."""
     check_installed()
     import uvicorn
 

@@ -45,10 +45,7 @@ def result_sections(history: History, id: str, across: str = "") -> list[HtmlFra
 
 
 def result_glance(history: History, id: str) -> HtmlFragment | None:
-    """What there is to be seen at first sight: the verdicts and the main findings.
-
-    None where there is no panel, or where nobody has drawn it yet.
-    """
+    """The verdicts and main findings; None without a panel, or where they are not drawn yet."""
     return next((part for part in _stored_sections(history, id) or () if part.id == _GLANCE), None)
 
 
@@ -111,10 +108,7 @@ _MAX_TEXT = 200_000
 def find_text(
     files: Mapping[str, Path], id: str, file: str = "", read: Reader = read_batches
 ) -> Document:
-    """The text with this id in this file, which bears the name that `file_name` gives it.
-
-    Where nobody knows the file, one text alone may have the id: another is not shown for it.
-    """
+    """The text with this id in this file; without a file, one text alone may have the id."""
     documents: list[Document] = []
     for path in files.values():
         for batch in read(path):
@@ -146,7 +140,6 @@ def open_files(opened: Workspace, files: Mapping[str, str]) -> dict[str, Path]:
 
 
 def mark_templates(document: Document, source: str, results: Sequence[Result]) -> Evidence:
-    """The text, and every place in it where a template of its source stands."""
     text = document.text[:_MAX_TEXT]
     templates = next((result for result in results if result.measure == METRIC.name), None)
     marks = [] if templates is None else _template_marks(text, source, templates)

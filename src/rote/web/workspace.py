@@ -3,10 +3,9 @@
 A page names an index or a file by its key, never by a path, so that no request can reach a path
 that was not given at the start or uploaded since.
 
-Indexes are opened once, shared by all requests, and opened anew when they grow. An index is mapped
-as its manifest was when it was opened, so a request sees one state from first to last, whatever is
-added, merged or removed meanwhile. The manifest's time and inode tell whether there is a newer
-state. While one request opens it the others go on with the old one.
+An open index is mapped as its manifest was, so a request sees one state from first to last. The
+manifest's time and inode tell whether there is a newer state; while one request opens it the others
+go on with the old one.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from rote.index.folders.manifest import MANIFEST, Manifest, is_index, read_manif
 from rote.index.index import Index
 from rote.web.files import list_uploads
 
+T = TypeVar("T")
 _INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
@@ -45,7 +45,6 @@ class KnownIndexes(Mapping[str, Path]):
 
     @property
     def built(self) -> dict[str, Path]:
-        """Those that were built here."""
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return {
             folder.name: folder
@@ -108,13 +107,10 @@ class Workspace:
         return self.indexes
 
     def index(self, key: str) -> Path:
-        if key not in self.indexes:
-            raise UnknownName("index", key, self.indexes)
-        return self.indexes[key]
+        return _look_up("index", key, self.indexes)
 
     @property
     def made(self) -> Path:
-        """Folders that the app itself made."""
         return self.store / "made"
 
     def all_ledgers(self) -> dict[str, Path]:
@@ -125,18 +121,10 @@ class Workspace:
         return {**self.ledgers, **{path.name: path for path in folders if find_ledger(path)}}
 
     def ledger(self, key: str) -> Path:
-        known = self.all_ledgers()
-        if key not in known:
-            raise UnknownName("ledger", key, known)
-        return known[key]
+        return _look_up("ledger", key, self.all_ledgers())
 
     def file(self, key: str) -> Path:
-        if key in self.files:
-            return self.files[key]
-        known = self.all_files()
-        if key not in known:
-            raise UnknownName("file", key, known)
-        return known[key]
+        return self.files[key] if key in self.files else _look_up("file", key, self.all_files())
 
     def all_files(self) -> dict[str, Path]:
         """Those of the start, then those that were uploaded."""
@@ -170,9 +158,13 @@ class Workspace:
         return {**self.models, **indexes}
 
     def speaker(self, key: str) -> str:
-        if key not in self.speakers():
-            raise UnknownName("model", key, self.speakers())
-        return self.speakers()[key]
+        return _look_up("model", key, self.speakers())
+
+
+def _look_up(kind: str, key: str, known: Mapping[str, T]) -> T:
+    if key not in known:
+        raise UnknownName(kind, key, known)
+    return known[key]
 
 
 def split_keys(files: Sequence[str], places: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -243,7 +235,6 @@ def _key_paths(paths: Sequence[Path]) -> dict[str, Path]:
     return dict(zip(short_names(paths, paths), paths))
 
 
-T = TypeVar("T")
 Stamp = tuple[int, int, int]
 MAX_RECENT = 32
 """Answers that took a while and are kept: a reload, or another view of the same, is at once."""
@@ -274,8 +265,6 @@ class RecentAnswers:
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """An index as one manifest describes it."""
-
     index: Index
     manifest: Manifest
     recent: RecentAnswers = field(default_factory=RecentAnswers)
@@ -293,7 +282,6 @@ class OpenIndex:
         return value
 
     def about(self, key: str) -> dict[str, Any]:
-        """What JSON says of the index that was asked."""
         properties = ("generation", "signature", "documents", "words")
         return {"index": key, **{name: getattr(self.manifest, name) for name in properties}}
 

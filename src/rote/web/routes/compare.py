@@ -59,17 +59,11 @@ def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Res
 
 
 @router.post("/compare", include_in_schema=False)
-async def start_page(request: Request) -> Response:
-    """Start the work, or show the form again with what is wrong."""
-    async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_take_form, request, form, start=True)
-
-
 @router.post("/uploads", include_in_schema=False)
-async def upload_page(request: Request) -> Response:
-    """Keep the files and show the form again with them alone chosen."""
+async def send_form(request: Request) -> Response:
+    start = request.url.path == "/compare"
     async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_take_form, request, form, start=False)
+        return await run_in_threadpool(_take_form, request, form, start=start)
 
 
 @router.post("/uploads/remove", include_in_schema=False)
@@ -80,8 +74,7 @@ async def remove_page(request: Request) -> Response:
 
 
 def _take_form(request: Request, form: FormData, *, start: bool) -> Response:
-    """Keep what was uploaded; then start the work, or show the form with the new files chosen and
-    what can be guessed from them; or the first of them that somebody has to say more about."""
+    """Keep what was uploaded; then start the work, or show the form with what can be guessed."""
     pairs, comparison = form_pairs(form), CompareForm(())
     opened = app_state(request).workspace
     # An empty file field sends a file without a name.
@@ -155,7 +148,6 @@ def _compare_response(
 def _shown_fields(
     fields: Sequence[form_fields.FormField], values: Mapping[str, Any]
 ) -> list[tuple[form_fields.FormField, Any]]:
-    """The usual fields, and others that are set, with what is in them."""
     chosen = [field for field in fields if not field.further or field.name in values]
     return form_fields.fill_fields(chosen, values)
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -22,7 +20,7 @@ from pydantic import Field
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
-from rote.corpus import Corpus, ReadOptions, open_corpus
+from rote.corpus import ReadOptions, open_corpus
 from rote.report.texts import content_hash
 from rote.studies.judge_page import JudgePage, Options, build_page
 from rote.web.app import ApiQuestion, app_state, run_in_pool
@@ -38,7 +36,7 @@ from rote.web.files import (
     store_upload,
 )
 from rote.web.form_fields import form_pairs
-from rote.web.render import render_page
+from rote.web.render import make_link, render_page
 from rote.web.workspace import Workspace
 
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "mac-roman", "shift_jis", "gb18030", "koi8-r")
@@ -46,22 +44,21 @@ PLAIN_UNITS = ("file", "line", "paragraph")
 _TEXT_NAMES = ("id", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadForm:
-    """Empty is guessed."""
+class ReadForm(ApiQuestion):
+    """How a file is read; what is left out is guessed."""
 
-    text: str = ""
-    source: str = ""
-    id: str = ""
-    format: str = ""
-    plain: str = "file"
-    encoding: str = "utf-8"
-    bad: str = "stop"
+    text: str = Field(default="", description="Field that holds the text")
+    source: str = Field(default="", description="Field that says who wrote it")
+    id: str = Field(default="", description="Field that holds the id")
+    format: str = Field(default="", description="jsonl, csv, text, …: else by the name")
+    plain: str = Field(default="file", description="Plain text: one text per file, line, paragraph")
+    encoding: str = Field(default="utf-8", description=", ".join(ENCODINGS))
+    bad: str = Field(default="stop", description="Bad records: stop, or skip them")
 
     @classmethod
     def read(cls, pairs: Iterable[tuple[str, str]]) -> ReadForm:
         """From an address or a posted form; unknown names are left alone, wrong values refused."""
-        known = {field.name for field in fields(cls)}
+        known = cls.model_fields
         reading = cls(**{name: value for name, value in pairs if name in known and value})
         allowed = {"format": ("", *list_formats()), "plain": PLAIN_UNITS}
         allowed |= {"encoding": ENCODINGS, "bad": ("stop", "skip")}
@@ -84,16 +81,13 @@ class ReadForm:
     @property
     def usual(self) -> bool:
         """Whether the file is read as it would be anyhow; who its sources are is another matter."""
-        return replace(self, source="") == ReadForm()
+        return self.model_copy(update={"source": ""}) == ReadForm()
 
     def address(self, key: str) -> str:
-        values = {field: getattr(self, field.name) for field in fields(self)}
-        changed = {f.name: value for f, value in values.items() if value != f.default}
-        return f"/files/{quote(key, safe='')}" + ("?" + urlencode(changed) if changed else "")
+        return make_link(f"/files/{quote(key, safe='')}", **self.model_dump(exclude_defaults=True))
 
 
 def list_formats() -> list[str]:
-    """The readers of files, by name."""
     return [n for n in plugins.members("corpus") if plugins.load("corpus", n).SUFFIXES]
 
 
@@ -111,23 +105,14 @@ def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
         )
     if key not in opened.files:
         check_unpacked(path, opened.upload_limit, reading.options)
-    corpus = open_corpus([path], reading.options)
     with tempfile.TemporaryFile() as copy:
-        for document in _require_texts(corpus, path):
+        for document in open_corpus([path], reading.options):
             copy.write(json_line(_text_record(document, reading.source)))
+        if not copy.tell():
+            raise InputError("the file contains no readable text", file=path.name)
         copy.seek(0)
         name = f"{path.name.split('.')[0]}.jsonl"
         return store_upload(opened.store, name, copy, opened.upload_limit)
-
-
-def _require_texts(corpus: Corpus, path: Path) -> Iterable[Document]:
-    """Not one of its records, if the file is without any."""
-    has_text = False
-    for document in corpus:
-        has_text = True
-        yield document
-    if not has_text:
-        raise InputError("the file contains no readable text", file=path.name)
 
 
 def _text_record(document: Document, source: str) -> Mapping[str, Any]:
@@ -169,20 +154,8 @@ async def read_page(request: Request, key: str) -> Response:
     return RedirectResponse(address + "&new=true#files", 303)
 
 
-class ReadQuestion(ApiQuestion):
-    """How a file is read; what is left out is guessed."""
-
-    text: str = Field(default="", description="Field that holds the text")
-    source: str = Field(default="", description="Field that says who wrote it")
-    id: str = Field(default="", description="Field that holds the id")
-    format: str = Field(default="", description="jsonl, csv, text, …: else by the name")
-    plain: str = Field(default="file", description="Plain text: one text per file, line, paragraph")
-    encoding: str = Field(default="utf-8", description=", ".join(ENCODINGS))
-    bad: str = Field(default="stop", description="Bad records: stop, or skip them")
-
-
 @router.post("/api/files/{key}/read", tags=["files"], summary="Read a file in another way")
-def read_file(request: Request, key: str, question: ReadQuestion) -> dict[str, str]:
+def read_file(request: Request, key: str, question: ReadForm) -> dict[str, str]:
     """What came out is a file of its own; gives its key."""
     reading = ReadForm.read(question.model_dump().items())
     return {"file": store_read_file(app_state(request).workspace, key, reading)}

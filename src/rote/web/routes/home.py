@@ -1,6 +1,4 @@
-"""The first page: what is open, what was measured last; indexes to build, extend, delete; the API
-as a page, made from its OpenAPI description; style sheets, scripts and pictures.
-"""
+"""The first page, indexes to build, extend and delete, the API as a page, static files."""
 
 from __future__ import annotations
 
@@ -242,16 +240,8 @@ def _indexes_response(
         status,
         form=form,
         problem=problem,
-        indexes=[_describe_index(request, key) for key in opened.indexes],
+        indexes=[_index_data(request, key) for key in opened.indexes],
         own=list(opened.known.built),
         files={key: preview_file(path) for key, path in opened.all_files().items()},
         layers=list(INDEX_LAYERS.items()),
     )
-
-
-def _describe_index(request: Request, key: str) -> dict[str, Any]:
-    try:
-        opened = open_index_of(request, key)
-        return {**opened.about(key), "layers": opened.index.sorted_layers, "problem": ""}
-    except (RoteError, OSError) as error:
-        return {"index": key, "problem": str(error)}

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -32,7 +32,7 @@ from rote.web.forms import (
     input_kind,
     list_commands,
 )
-from rote.web.job_queue import Job, JobQueue, job_response
+from rote.web.job_queue import Job, job_response
 from rote.web.render import measure_title, render_page
 
 router = APIRouter()
@@ -185,33 +185,23 @@ def job_page(request: Request, id: str, stay: bool = False) -> Response:
     )
 
 
-@router.post("/jobs/cancel", include_in_schema=False)
-def cancel_all_and_show(request: Request) -> Response:
-    app_state(request).jobs.cancel_all()
+@router.post("/jobs/{action}", include_in_schema=False)
+def change_all_page(request: Request, action: Literal["cancel", "clear"]) -> Response:
+    jobs = app_state(request).jobs
+    jobs.cancel_all() if action == "cancel" else jobs.clear()
     return RedirectResponse("/jobs", 303)
 
 
-@router.post("/jobs/clear", include_in_schema=False)
-def clear_and_show(request: Request) -> Response:
-    app_state(request).jobs.clear()
-    return RedirectResponse("/jobs", 303)
-
-
-@router.post("/jobs/{id}/cancel", include_in_schema=False)
-def cancel_and_show(request: Request, id: str) -> Response:
-    app_state(request).jobs.cancel(id)
-    return RedirectResponse(f"/jobs/{id}", 303)
-
-
-@router.post("/jobs/{id}/again", include_in_schema=False)
-def again_and_show(request: Request, id: str) -> Response:
-    return RedirectResponse(app_state(request).jobs.again(id).address, 303)
-
-
-@router.post("/jobs/{id}/forget", include_in_schema=False)
-def forget_and_show(request: Request, id: str) -> Response:
-    app_state(request).jobs.get(id)
-    app_state(request).jobs.forget(id)
+@router.post("/jobs/{id}/{action}", include_in_schema=False)
+def change_page(
+    request: Request, id: str, action: Literal["cancel", "again", "forget"]
+) -> Response:
+    jobs = app_state(request).jobs
+    if action != "forget":
+        job = jobs.cancel(id) if action == "cancel" else jobs.again(id)
+        return RedirectResponse(job.address, 303)
+    jobs.get(id)  # an unknown one is an error
+    jobs.forget(id)
     return RedirectResponse("/jobs", 303)
 
 
@@ -219,8 +209,7 @@ def forget_and_show(request: Request, id: str) -> Response:
 def list_jobs(
     request: Request, limit: Annotated[int, Query(ge=1, le=500)] = 50
 ) -> list[dict[str, Any]]:
-    jobs = app_state(request).jobs
-    return [_describe_job(jobs, job) for job in jobs.list(limit)]
+    return [_job_data(request, job) for job in app_state(request).jobs.list(limit)]
 
 
 @router.post("/api/jobs/cancel", tags=_TAGS, summary="Cancel all jobs that wait or run")
@@ -235,18 +224,17 @@ def clear_jobs(request: Request) -> dict[str, int]:
 
 @router.get("/api/jobs/{id}", tags=_TAGS, summary="One job: its state, progress, remarks, result")
 def get_job(request: Request, id: str) -> dict[str, Any]:
-    return _job_data(app_state(request).jobs, id)
+    return _job_data(request, app_state(request).jobs.get(id))
 
 
 @router.post("/api/jobs/{id}/cancel", tags=_TAGS, summary="Cancel a job that waits or runs")
 def cancel_job(request: Request, id: str) -> dict[str, Any]:
-    app_state(request).jobs.cancel(id)
-    return _job_data(app_state(request).jobs, id)
+    return _job_data(request, app_state(request).jobs.cancel(id))
 
 
 @router.post("/api/jobs/{id}/again", tags=_TAGS, summary="Do the same once more, as a new job")
 def repeat_job(request: Request, id: str) -> dict[str, Any]:
-    return _job_data(app_state(request).jobs, app_state(request).jobs.again(id).id)
+    return _job_data(request, app_state(request).jobs.again(id))
 
 
 @router.get(
@@ -269,7 +257,7 @@ async def _event_stream(request: Request, id: str) -> AsyncIterator[str]:
     while not await request.is_disconnected():
         # In a thread: the job may have to be read while others write.
         try:
-            data = await run_in_threadpool(_job_data, app_state(request).jobs, id)
+            data = await run_in_threadpool(get_job, request, id)
         except NotStored:
             return  # it was deleted meanwhile: the page, asked for again, says so
         text = json.dumps(data)
@@ -285,9 +273,5 @@ async def _event_stream(request: Request, id: str) -> AsyncIterator[str]:
         silent += _OFTEN
 
 
-def _job_data(jobs: JobQueue, id: str) -> dict[str, Any]:
-    return _describe_job(jobs, jobs.get(id))
-
-
-def _describe_job(jobs: JobQueue, job: Job) -> dict[str, Any]:
-    return {**job.to_dict(), "before": jobs.before(job.id)}
+def _job_data(request: Request, job: Job) -> dict[str, Any]:
+    return {**job.to_dict(), "before": app_state(request).jobs.before(job.id)}

@@ -1,12 +1,11 @@
-"""What a comparison found: the report, down to single texts; the answers of several sources to one
-prompt side by side, with the passages they share; and files to download.
-"""
+"""A report down to single texts; answers to one prompt side by side; files to download."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,7 +107,6 @@ def document_source(document: Document, by: Sequence[str], label: str) -> str:
 def read_answers(
     files: Mapping[str, Path], answers: Sequence[SetAnswer], read: Reader = read_batches
 ) -> list[Document]:
-    """The texts themselves, in the order of the answers."""
     wanted = {(answer.file, answer.id): place for place, answer in enumerate(answers)}
     several = any(answer.file for answer in answers)
     documents: dict[int, Document] = {}
@@ -126,7 +124,6 @@ def read_answers(
 
 
 def document_prompt(meta: Mapping[str, Any]) -> str:
-    """What a text answers, where its record says it."""
     return next((str(meta[name]) for name in _PROMPT_FIELDS if meta.get(name)), "")
 
 
@@ -151,7 +148,7 @@ def answer_columns(
     shown_columns = []
     for answer, document, text, marks in zip(answers, documents, texts, links):
         run_numbers = {(m.start, m.end): numbers[run] for run, m in marks}
-        show = _run_shower(run_numbers, answers)
+        show = partial(_show_piece, run_numbers, answers)
         shown_columns.append(
             {
                 "answer": answer,
@@ -164,20 +161,21 @@ def answer_columns(
     return shown_columns, listed[:_MAX_RUNS]
 
 
-def _run_shower(numbers: Mapping[tuple[int, int], int], answers: Sequence[SetAnswer]) -> Any:
-    def show(piece: MarkedPiece, first: bool) -> Mapping[str, Any]:
-        if not piece.places:
-            return {"run": None, "also": ""}
-        mark = piece.places[0].mark
-        also = dict.fromkeys(answers[int(source["place"])].source for source in mark.sources)
-        return {"run": numbers[mark.start, mark.end], "also": ", ".join(also)}
-
-    return show
+def _show_piece(
+    numbers: Mapping[tuple[int, int], int],
+    answers: Sequence[SetAnswer],
+    piece: MarkedPiece,
+    first: bool,
+) -> Mapping[str, Any]:
+    if not piece.places:
+        return {"run": None, "also": ""}
+    mark = piece.places[0].mark
+    also = dict.fromkeys(answers[int(source["place"])].source for source in mark.sources)
+    return {"run": numbers[mark.start, mark.end], "also": ", ".join(also)}
 
 
 def shared_runs(texts: Sequence[str], least: int) -> list[list[tuple[Run, Mark]]]:
-    """For each text the runs of at least so many words that another has too, in any letter case;
-    where they overlap, the longest. Signs between words do not count."""
+    """The runs of at least so many words, of each text, that another has too; the longest first."""
     layer = _split_words(texts)
     single_texts = [{"lower": some_texts(layer, np.array([n]))} for n in range(len(texts))]
     segments = (build_layer_segment(text, sorted_layers=("lower",)) for text in single_texts)
@@ -271,14 +269,14 @@ async def side_page(request: Request, id: str, key: str = "", n: MinRun = MIN_RU
 
 def known_sets(request: Request, entry: HistoryEntry, files: Mapping[str, Path]) -> AnswerSets:
     """Read once for each state of the files."""
-    by = grouping_fields(entry)
+    by = _settings_of(entry).get("by") or ()
+    by = tuple(by.split(",") if isinstance(by, str) else by)
     cache_key = ("sets", entry.id, by, *map(fingerprint, files.values()))
     read = text_reader(entry.kind, entry.settings, app_state(request).workspace)
     return app_state(request).recent.get(cache_key, lambda: find_sets(files, by, read))
 
 
 def grouping_fields(entry: HistoryEntry) -> tuple[str, ...]:
-    """The fields that told the sources of a result apart."""
     by = _settings_of(entry).get("by") or ()
     return tuple(by.split(",")) if isinstance(by, str) else tuple(by)
 
@@ -441,15 +439,13 @@ def _text_data(
 
 
 def value_titles(result: Result) -> dict[str, str]:
-    """What people call the values of a result."""
     return {row["value"]: row["title"] for row in result.tables.get("values", ())}
 
 
 def _neighbours(
     history: History, id: str, source: str, text: str, file: str, order: TextOrder
 ) -> tuple[str | None, str | None]:
-    """The texts before and behind one in the list that it was chosen from; without a list, in that
-    of its source."""
+    """The texts before and behind one in the list it was chosen from, or of its source."""
     if order.place is None:
         place = next((p for p, known in history.text_places(id).items() if source in known), None)
         if place is None:
@@ -477,7 +473,6 @@ def _neighbours(
 def _other_answers(
     request: Request, entry: HistoryEntry, document: Document | None
 ) -> dict[str, Any] | None:
-    """Where the other answers to the same are, if there are any."""
     if document is None or not _has_sets(request, entry):
         return None
     try:

@@ -42,7 +42,6 @@ _MATCHES = 3
 
 
 def source_rows(result: Result) -> list[dict[str, Any]]:
-    """The values of each source, with their intervals."""
     rows = []
     for name, source in result.by_source.items():
         intervals = {value: list(pair) for value, pair in source.intervals.items()}
@@ -52,8 +51,7 @@ def source_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def first_source(result: Result) -> str:
-    """The source that is shown first: a model, not what it is compared with; of several the one
-    with most templates."""
+    """The source that is shown first: not the reference, of others the one with most templates."""
     others = {name: s for name, s in result.by_source.items() if name != result.reference}
 
     def rate(name: str) -> float:
@@ -64,13 +62,11 @@ def first_source(result: Result) -> str:
 
 
 def spell_tags(layer: str, template: str) -> str:
-    """A run of tags in words."""
     known = LEGEND.get(layer, {})
     return ", ".join(known[tag][0] for tag in template.split() if tag in known)
 
 
 def export_templates(result: Result) -> list[dict[str, Any]]:
-    """The templates of every source as rows of a file."""
     layer = dict(result.signature.settings).get("layer", "")
     rows = []
     for source in result.by_source:
@@ -82,8 +78,7 @@ def export_templates(result: Result) -> list[dict[str, Any]]:
 
 
 def template_rows(result: Result, source: str) -> list[dict[str, Any]]:
-    """A source's templates with their share of its texts and what they read like: those that set
-    it apart from the reference first, without one the most frequent."""
+    """A source's templates: first those that set it apart, or the most frequent."""
     if source not in result.by_source:
         raise UnknownName("source", source, result.by_source)
     texts = result.by_source[source].texts
@@ -110,8 +105,7 @@ def template_rows(result: Result, source: str) -> list[dict[str, Any]]:
 def template_context(
     result: Result, source: str, template: str, rows: Sequence[Row], files: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Sentences that hold a template, cut at its edges, and the words that stand where it stands,
-    the most frequent first."""
+    """Sentences that hold a template, cut at its edges, and the words that stand in its place."""
     names = [row["template"] for row in rows]
     if template not in names:
         raise UnknownName("template", template, names)
@@ -244,8 +238,7 @@ async def templates_page(request: Request, index: str = "") -> Response:
 
 
 def _guess_pairs(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What an address leaves open is guessed: the first file, what tells its sources apart, and
-    the one that the others are compared with."""
+    """An address with what it leaves open: the first file, its field of sources, the reference."""
     names = {name for name, _ in pairs}
     if not names & {"file", "index"}:
         pairs = [*pairs, *(("file", key) for key in first_readable(opened.all_files()))]
@@ -392,7 +385,6 @@ def _stored_result(request: Request, identity: str) -> Result:
 
 
 def _result_context(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
-    """The chosen source's table, and the chosen template or text."""
     from rote.report import fragments
 
     parameters = request.query_params
