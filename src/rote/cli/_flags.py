@@ -131,7 +131,9 @@ class Rooms(click.Group):
         raise NotImplementedError
 
     def load(self, name: str, room: str) -> click.Command:
-        command: click.Command = plugins.load(room, name).command
+        loaded = plugins.load(room, name)
+        # Of commands that share a file the member is the command, else the module that holds it.
+        command: click.Command = getattr(loaded, "command", loaded)
         return command
 
     def summary(self, name: str, room: str) -> str:
@@ -295,7 +297,6 @@ def command_of(
 
 
 def section(kind: Any, default: str = "Options") -> str:
-    """The heading of the flags that a class of options makes."""
     return str(getattr(kind, "SECTION", default))
 
 

@@ -374,15 +374,12 @@ def info(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None
         console.print(plain_table(columns, rows))
 
 
-def _meanings(about: Mapping[str, Any] | None) -> dict[str, str]:
-    if about is None:
-        return {}
-    per_word = f", {about['bytes_per_word']:.1f} bytes per word" if about["sentences"] else ""
-    sentences = several(about["sentences"], "sentence")
-    return {"meanings": f"{about['signature']}, of {sentences}{per_word}"}
-
-
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    meanings = {}
+    if about := facts.get("meanings"):
+        per_word = f", {about['bytes_per_word']:.1f} bytes per word" if about["sentences"] else ""
+        sentences = several(about["sentences"], "sentence")
+        meanings = {"meanings": f"{about['signature']}, of {sentences}{per_word}"}
     sources = [f"{name} ({documents:,})" for name, documents in facts["sources"].items()]
     more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
     listed = f"{len(sources):,}: {', '.join(sources[:_NAMED])}{more}"
@@ -391,7 +388,7 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
         "format": f"{facts['format']}, {facts['form']}, generation {facts['generation']}",
         "annotator": facts["signature"],
         **facts["subwords"],
-        **_meanings(facts.get("meanings")),
+        **meanings,
         "documents": f"{facts['documents']:,}",
         "words": f"{facts['words']:,}",
         "authors": f"{facts['authors']:,} (field '{facts['author_field']}')",
@@ -650,8 +647,7 @@ def _write(fragments: Iterable[OriginalFragment], file: TextIO) -> None:
     for fragment in fragments:
         place = fragment.place
         where = {name: getattr(place, name) for name in ("document", "author", "start", "end")}
-        record = {"words": fragment.words, **where}
-        file.write(json.dumps(record, ensure_ascii=True) + "\n")
+        file.write(json.dumps({"words": fragment.words, **where}) + "\n")
 
 
 @contextmanager

@@ -368,7 +368,6 @@ def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Repo
 def sample_notes(
     limits: Limits, sizes: dict[str, SourceSize], measures: Sequence[tuple[str, str]]
 ) -> list[str]:
-    """Measures (name, effort) that get a part of the texts, in words."""
     notes = []
     most = max(size.texts for size in sizes.values())
     for effort, count in limits.texts.items():

@@ -272,8 +272,6 @@ def _draw_panels(
 
 
 def _field_order(rows: Rows, first: str) -> Callable[[str], list[Any]]:
-    """The values of a field as they come, the reference before all others."""
-
     def order(field: str) -> list[Any]:
         return sorted(dict.fromkeys(row[field] for row in rows), key=lambda name: name != first)
 
@@ -325,7 +323,6 @@ def draw_verdicts(results: Sequence[Result]) -> Any:
 
 
 def draw_facet(facet: Verdicts) -> Any:
-    """The aspects of one facet, which has some to draw."""
     import altair as alt
 
     if facet.reference is None:

@@ -89,7 +89,6 @@ def values_csv(results: Sequence[Result]) -> str:
 
 
 def _named_csv(first: Sequence[str], rows: Rows) -> str:
-    """Rows under the names of their fields, these first."""
     columns = list(dict.fromkeys((*first, *(name for row in rows for name in row))))
     return rows_csv([columns, *([to_csv_cell(row.get(name)) for name in columns] for row in rows)])
 
@@ -219,8 +218,6 @@ def as_pandas(result: Result, table: str = VALUES) -> Any:
     return pd.DataFrame(as_polars(result, table).to_dicts())
 
 
-# Cells and rows of a CSV
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -303,7 +300,6 @@ def further_sheets(result: Result) -> Iterator[tuple[str, Sheet]]:
 
 
 def values_latex(results: Sequence[Result]) -> str:
-    """A booktabs table: values down, sources across, one part for each facet."""
     facets = split_panel(results)
     sources = list(dict.fromkeys(s for _, parts in facets for s in order_sources(parts)))
     references = {parts[0].reference for _, parts in facets}
@@ -329,7 +325,6 @@ def values_latex(results: Sequence[Result]) -> str:
 
 
 def sheet_latex(sheet: Sheet, title: str = "") -> str:
-    """A booktabs table of the first rows: names to the left, numbers to the right."""
     cut = f"{omitted}; {EXPORT_COMMAND} writes all" if (omitted := sheet.cut()) else ""
     return _format_tabular(
         "".join("r" if column.side == "right" else "l" for column in sheet.columns),

@@ -130,7 +130,6 @@ def _mark_key(mark: Mark) -> tuple[str, str]:
 
 
 def _clip_marks(evidence: Evidence, longest: int, most: int) -> list[Mark]:
-    """The marks that lie in what is shown, from left to right."""
     end = min(len(evidence.text), longest)
     clipped = [replace(m, start=max(0, m.start), end=min(m.end, end)) for m in evidence.marks]
     inside = [mark for mark in clipped if mark.start < mark.end]
@@ -172,7 +171,6 @@ def _mark_classes(kind: str, number: int) -> str:
 def _mark_paragraphs(
     text: str, marks: Sequence[Mark], numbers: Mapping[int, int]
 ) -> list[dict[str, Any]]:
-    """The runs of each paragraph, and how many lanes it needs."""
     numbered = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
 
     def shown(piece: MarkedPiece, first: bool) -> dict[str, Any]:
@@ -237,7 +235,7 @@ def text_page(evidence: Evidence) -> str:
 
 def _add_style(html: Markup) -> Markup:
     styled = Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n')
-    return styled.format(Markup(style()), html)
+    return styled.format(Markup(page_file("report.css")), html)
 
 
 def _make_page(title: str, body: Markup) -> str:
@@ -246,18 +244,13 @@ def _make_page(title: str, body: Markup) -> str:
 
 
 def render_text(evidence: Evidence, *, anchor: str = "text") -> Markup:
-    """One text with its marks, and below it what the numbers mean."""
     return _render("text", mark_texts([evidence])[0], anchor, True)
 
 
 @cache
-def style() -> str:
-    return _read_file("report.css")
-
-
-@cache
-def script() -> str:
-    return _read_file("report.js")
+def page_file(name: str) -> str:
+    """The style or the script of a report, by the name of its file."""
+    return files("rote.report").joinpath("pages", name).read_text("utf-8")
 
 
 _NUMBER_GAP = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<])|(?<=p [=<]) (?=\d)")
@@ -341,7 +334,3 @@ def _group_texts(texts: MarkedTexts) -> dict[str, Any]:
         "kinds": [(kind, meaning) for kind, meaning in KINDS.items() if kind in used],
         "left_out": len(texts.evidence) - len(selected),
     }
-
-
-def _read_file(name: str) -> str:
-    return files("rote.report").joinpath("pages", name).read_text("utf-8")

@@ -104,7 +104,6 @@ class GridCell(CellValue):
         return self.matched if equal else self
 
     def has_sign(self, sign: str) -> bool:
-        """Whether a value of either size bears it."""
         return sign in self.mark or sign in self.matched.mark
 
     @property

@@ -64,9 +64,6 @@ def cited_works(result: Result) -> str:
     return "; ".join(part for part in parts if not any(words in part for words in unused))
 
 
-# What was measured
-
-
 def _describe_texts(study: Report) -> str:
     sentences = [_describe_material(material, study.measured()) for material in study.materials]
     if study.reference:
@@ -109,9 +106,6 @@ def _describe_tools(study: Report) -> str:
     return f"We used {join_names(descriptions)}."
 
 
-# How it was measured
-
-
 def _group_results(results: Sequence[Result]) -> Iterator[list[Result]]:
     """Results that belong into one paragraph: a panel and what is beside it, then by section."""
     groups: dict[str, list[Result]] = {"": [], **{name: [] for name in SECTIONS}}
@@ -142,9 +136,6 @@ def _describe_measure(result: Result, books: Bibliography) -> str:
         extra.append(f"mean over sets of texts with the same {settings['within']}")
     more = f" [{'; '.join(extra)}]" if extra else ""
     return f"{sentence}{more} {cited}".rstrip() + "."
-
-
-# How sure
 
 
 _WORKS = {"westfall-young": [_HOLM, _WESTFALL], "holm": [_HOLM], "bh": [_BENJAMINI]}
@@ -317,8 +308,6 @@ _ADDRESSES = {
 
 @dataclass(frozen=True, slots=True)
 class CitedWork:
-    """One work: its authors as they are cited, its year, its title."""
-
     who: str
     year: str
     title: str

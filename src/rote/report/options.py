@@ -211,7 +211,6 @@ def plan_measures(
     settings: Settings,
     changed: Mapping[str, Mapping[str, Any]],
 ) -> tuple[list[Chosen], list[Omission]]:
-    """The measures for records with these fields, in the order in which they are shown."""
     check_names(options.measures)
     plan: list[Chosen] = []
     omitted: list[Omission] = []

@@ -54,7 +54,7 @@ def html_page(study: Report) -> str:
 
 def render_page(study: Report, sections: Sequence[Section]) -> str:
     """The same of sections that were made already."""
-    style, script = fragments.style(), fragments.script()
+    style, script = map(fragments.page_file, ("report.css", "report.js"))
     page = fragments.environment().get_template("report.html")
     html = page.render(
         study=study,
@@ -93,7 +93,6 @@ def write_folder(study: Report, path: Path) -> list[Path]:
 
 
 def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
-    """Every file by name, made one after the other."""
     sections = make_sections(study)
     every = [
         verdict_sheet(block) if isinstance(block, Verdicts) else block

@@ -98,7 +98,6 @@ class Report:
         return f"<Report {self.title!r}: {', '.join(r.measure for r in self.results)}>"
 
     def result(self, measure: str) -> Result | None:
-        """The first result of a measure, if it was taken."""
         return next((result for result in self.results if result.measure == measure), None)
 
     def measured(self) -> int | None:

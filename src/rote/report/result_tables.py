@@ -158,7 +158,6 @@ def _reference_name(result: Result) -> str:
 
 
 def _print_pairs(parts: Sequence[Result], console: Any) -> None:
-    """Every two sources: the difference of each value, and which way it goes."""
     rows = [row for part in parts for row in make_pair_grid(part)]
     if not rows:
         return
@@ -434,7 +433,8 @@ def _print_bars(verdicts: Verdicts, console: Any) -> None:
     ends = f" {names}{diverse_side} {right:>{_BAR_WIDTH - len(diverse_side)}}"
     console.print(ends, style="dim", highlight=False)
     for cells, verdict in lines:
-        padded = "  ".join(_pad(cell, width) for cell, width in zip(cells, widths) if width)
+        cut = (c if len(c) <= w else f"{c[: w - 1]}…" for c, w in zip(cells, widths))
+        padded = "  ".join(f"{c:<{w}}" for c, w in zip(cut, widths) if w)
         console.print(f" {padded}  {verdict}", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -455,10 +455,6 @@ def draw_bar(comparison: VerdictComparison, verdicts: Verdicts) -> str:
     if not math.isnan(comparison.effect):
         cells[column(comparison.effect)] = _MARKS.get(comparison.state, "○")
     return "".join(cells)
-
-
-def _pad(text: str, width: int) -> str:
-    return f"{text if len(text) <= width else text[: width - 1] + '…':<{width}}"
 
 
 Rows = Sequence[Mapping[str, Any]]

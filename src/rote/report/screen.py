@@ -35,8 +35,6 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class TableListing:
-    """Lines under headings, as wide as wherever they are printed."""
-
     columns: Sequence[Column]
     lines: Sequence[TableLine]
 

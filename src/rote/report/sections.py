@@ -172,7 +172,6 @@ def _facet_blocks(facet: Verdicts) -> list[Block]:
 
 
 def omitted_section(study: Report) -> Section | None:
-    """What was not measured, and what to give so that it would be."""
     if not study.omitted:
         return None
     rows = [{"part": omission.section, "why": omission.reason} for omission in study.omitted]
@@ -190,7 +189,6 @@ def methods_section(study: Report) -> Section | None:
 
 
 def provenance_section(study: Report) -> Section | None:
-    """Which data, which tools under which licences, which settings."""
     blocks: list[Block] = [_data_sheet(study)] if study.materials else []
     if sources := _sources_sheet(study):
         blocks.append(sources)
@@ -262,10 +260,6 @@ def _explanation(result: Result) -> list[Block]:
     return [Paragraph(sentence)] if sentence else []
 
 
-def _values_sheet(result: Result) -> Sheet:
-    return values_sheet(result, title=title_of(result))
-
-
 def _tests_group(
     results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
 ) -> list[Block]:
@@ -287,9 +281,6 @@ def _notes_block(result: Result) -> list[Block]:
         some = name_some(list(map(shorten_name, names)), _MAX_NAMED)
         notes.append(f"Note: {note} ({some})" if 0 < len(names) < every else f"Note: {note}")
     return [ItemList(notes, quiet=True)] if notes else []
-
-
-# Sections
 
 
 def is_in_panel(result: Result) -> bool:
@@ -316,7 +307,11 @@ def panel_section(results: Sequence[Result]) -> Section | None:
         *_fold("How values move with length", curve_figures(panel_results)),
     ]
     for result in panel_results:
-        section_blocks = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
+        section_blocks = [
+            *_explanation(result),
+            values_sheet(result, title_of(result)),
+            *_notes_block(result),
+        ]
         blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section("panel", "Diversity", [*blocks, *_tests_group(panel_results, titles=titles)])
 
@@ -343,7 +338,7 @@ def results_section(id: str, heading: str, results: Sequence[Result]) -> Section
 
 def _result_blocks(result: Result) -> list[Block]:
     drawn = figure_blocks(result).values()
-    values = [_values_sheet(result)] if result.by_source else []
+    values = [values_sheet(result, title_of(result))] if result.by_source else []
     tables = [*values, *_notes_block(result), *drawn, *page_sheets(result)]
     return [*_explanation(result), *tables, *_result_tests(result)]
 
@@ -396,7 +391,7 @@ def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Blo
     facts = describe_ground_truth(result)
     return [
         *([Paragraph(chapter.lead)] if chapter.lead else _explanation(result)),
-        _values_sheet(result),
+        values_sheet(result, title_of(result)),
         *_notes_block(result),
         *open_figures,
         *open_tables,
@@ -459,7 +454,6 @@ def figure_blocks(result: Result) -> dict[str, Block]:
 
 
 def curve_figures(results: Sequence[Result]) -> list[Figure]:
-    """How values grow with the amount of text."""
     drawn = None
     if not _refuse_many(results):
         drawn = draw_chart(CURVE, list(map(shorten_names, results)))

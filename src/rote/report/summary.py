@@ -33,8 +33,6 @@ _RANKS = {"overall": 0, "difference": 1, "found": 2, "not found": 2}
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The verdicts of each facet, and the statements, most important first."""
-
     verdicts: Sequence[Verdicts]
     statements: Sequence[Statement]
 
@@ -83,7 +81,6 @@ def summarize(study: Report) -> Summary:
 
 
 def print_summary(study: Report, console: Any) -> None:
-    """The verdicts and the first statements on a rich console; the report has the rest."""
     from rote.report.result_tables import print_verdicts
 
     summarized = summarize(study)
@@ -263,8 +260,7 @@ def _describe_ranges(none: Sequence[VerdictComparison]) -> str:
     if len(sizes) < len(none):
         return ""
     low, high = (choose(comparison.relative for comparison in none) for choose in (min, max))
-    shares = [comparison.detectable / abs(comparison.other_value) for comparison in none]
-    detected = share_range(shares)
+    detected = share_range([c.tested.detectable / abs(c.other_value) for c in none])
     text = f"differences {format_percent(low, True)} to {format_percent(high, True)}"
     return text + (f"; {detected} or more would have been detected" if detected else "")
 

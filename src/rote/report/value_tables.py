@@ -79,12 +79,10 @@ def values_table_layout(result: Result) -> Table | None:
 
 
 def undeclared_table(name: str) -> Table:
-    """A table with a column for each field of its rows."""
     return Table(name, name.replace("_", " ").capitalize(), (), by="source")
 
 
 def page_sheets(result: Result) -> list[Sheet]:
-    """The tables of a result in a report; the first rows of each are on the page."""
     tables = [table for table in further_tables(result) if table.page]
     return [sheet for table in tables for sheet in make_sheets(table, result) if sheet.data]
 
@@ -366,8 +364,8 @@ def comparisons_sheet(
     note = f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
     note += f" {EQUIVALENT} the difference is within the margin." * margins
     note += _UNTESTED_NOTE * any(row["value"].has_sign(UNTESTED) for row in data)
-    title = "Differences and p-values"
-    return Sheet(id, title, columns, data, make, note=note, limit=_MAX_SHOWN)
+    name = "Differences and p-values"
+    return Sheet(id, name, columns, data, make, note=note, limit=_MAX_SHOWN)
 
 
 def _test_rows(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:

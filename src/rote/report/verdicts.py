@@ -163,10 +163,6 @@ class VerdictComparison:
         return self.tested.p_corrected
 
     @property
-    def detectable(self) -> float:
-        return self.tested.detectable
-
-    @property
     def direction(self) -> str:
         """`more repetitive`; nothing where the two are the same."""
         turned = self.turn * self.difference
@@ -220,11 +216,12 @@ class VerdictComparison:
     @property
     def detected(self) -> str:
         """The smallest difference that would have been detected, without a sign."""
-        if math.isnan(self.detectable):
+        detectable = self.tested.detectable
+        if math.isnan(detectable):
             return ""
         if math.isnan(self.relative):
-            return self.amount(self.detectable).lstrip("+")
-        return format_percent(self.detectable / abs(self.other_value))
+            return self.amount(detectable).lstrip("+")
+        return format_percent(detectable / abs(self.other_value))
 
     @property
     def verdict(self) -> str:

@@ -151,7 +151,6 @@ class CompareForm:
         )
 
     def check(self, opened: Workspace) -> None:
-        """Refuse what could not work, before a process is started for it."""
         if not self.files:
             raise OptionError("no file is chosen: choose one, or upload one")
         if not self.measures:
@@ -253,14 +252,12 @@ def resolve_keys(
 
 
 def list_keys(fields: Iterable[form_fields.FormField], values: Mapping[str, Any]) -> list[str]:
-    """The keys of files, indexes and models that options name."""
     kinds = ("place", "file", "models")
     chosen = [values[f.name] for f in fields if f.kind in kinds and values.get(f.name)]
     return [field for value in chosen for field in form_fields.format_value(value).split(",")]
 
 
 def missing_input(metric: Metric) -> str:
-    """What has to be chosen beside the texts."""
     needed = {field.name for field in fields(metric.options) if field.metadata.get("needed")}
     if "corpus" in needed:
         return CORPUS

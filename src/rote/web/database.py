@@ -107,7 +107,6 @@ class NotStored(UnknownName):
 @contextmanager
 def open_database(store: Path) -> Iterator[sqlite3.Connection]:
     """One transaction: what is written inside is there as a whole, or not at all."""
-    # Others may hold the file for as long as they write a large result.
     file = sqlite3.connect(store / FILE, timeout=60)
     file.row_factory = sqlite3.Row
     try:

@@ -66,7 +66,6 @@ class FilePreview:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Ids and beginnings of the first texts."""
         return [(id, text) for id, text, _ in self.records]
 
     def of(self, field: str) -> tuple[str, ...]:
@@ -473,15 +472,9 @@ def read_text(store: Path, identity: str) -> str:
 
 
 def _remove_oldest(folder: Path) -> None:
-    pasted = (path for path in folder.glob("*.txt") if _ID.fullmatch(path.stem))
-    oldest_first = sorted(pasted, key=_change_time)
-    for path in oldest_first[: max(0, len(oldest_first) - MAX_STORED)]:
-        with suppress(OSError):
-            path.unlink()
-
-
-def _change_time(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    pasted = []
+    for path in folder.glob("*.txt"):
+        with suppress(OSError):  # another request may have removed it
+            pasted += [(path.stat().st_mtime, path)] if _ID.fullmatch(path.stem) else []
+    for _, path in sorted(pasted)[: max(0, len(pasted) - MAX_STORED)]:
+        path.unlink(missing_ok=True)

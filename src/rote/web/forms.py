@@ -79,7 +79,6 @@ class RunForm:
 
     @property
     def address(self) -> str:
-        """The form with these settings."""
         pairs = [("input", key) for key in self.inputs]
         pairs += form_fields.query_pairs(command_fields(self.name), self.options)
         return f"/run/{quote(self.name)}?" + urlencode(pairs, errors="replace")
@@ -196,7 +195,6 @@ def _is_shown(record: Metric | Study) -> bool:
 
 
 def input_kind(record: Metric | Study) -> str:
-    """What goes in: texts, items, results, or an index."""
     return record.takes if isinstance(record, Study) else "items" if record.items else "texts"
 
 

@@ -72,8 +72,6 @@ _COLUMNS = ("id", "title", "kind", "made", "settings", "files", "signatures", "s
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One kept result without its data."""
-
     id: str
     title: str
     kind: str
@@ -86,7 +84,6 @@ class HistoryEntry:
 
     @property
     def measures(self) -> list[str]:
-        """Their names, in order, each once."""
         names = (line.partition("|")[0].partition(":")[2] for line in self.signatures)
         return list(dict.fromkeys(names))
 

@@ -20,13 +20,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError, RoteError
@@ -41,13 +43,14 @@ from rote.web.database import (
     open_database,
     to_storable,
 )
-from rote.web.errors import Busy
+from rote.web.errors import Busy, http_status
 from rote.web.files import fingerprint, hash_parts
-from rote.web.form_fields import form_to_json
-from rote.web.forms import WorkForm, form_class
+from rote.web.form_fields import form_pairs, form_to_json
+from rote.web.forms import IndexForm, RunForm, TemplatesForm, WorkForm, form_class
 from rote.web.job_worker import FOLDER_PREFIX
 from rote.web.workspace import Workspace
 
+FormT = TypeVar("FormT", RunForm, IndexForm, TemplatesForm)
 JobState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "deleted"]
 """`deleted`: done, but what came out is not kept any more."""
 OPEN: tuple[JobState, ...] = ("waiting", "running")
@@ -104,7 +107,6 @@ class Job:
         return replace(self, remarks=(*self.remarks, line)[:_REMARKS])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
         values = {"made" if name == "created" else name: v for name, v in asdict(self).items()}
         return {**values, "open": self.open, "address": self.address}
 
@@ -239,7 +241,6 @@ class JobQueue:
         self._stopping = False
 
     def ask(self, form: WorkForm, *, again: bool = False) -> Job:
-        """Queue what a form asks for."""
         form.check(self._opened)
         read = dict(zip(("files", "indexes"), form.places()))
         return self.start(form.kind, form.title, form_to_json(form), **read, again=again)
@@ -252,7 +253,6 @@ class JobQueue:
             return None
 
     def same(self, form: WorkForm) -> Job | None:
-        """The job that does exactly this, or did and its result is there."""
         form.check(self._opened)
         key = self.key(form.kind, form_to_json(form), *form.places())
         with self._lock:
@@ -300,7 +300,6 @@ class JobQueue:
     def key(
         self, kind: str, settings: Mapping[str, Any], files: Sequence[str], indexes: Sequence[str]
     ) -> str:
-        """The same for the same settings on the same files."""
         prints = [fingerprint(self._opened.file(name)) for name in files]
         prints += [fingerprint(self._opened.index(name)) for name in indexes]
         return hash_parts(kind, json.dumps(settings, sort_keys=True), *prints)
@@ -313,7 +312,6 @@ class JobQueue:
             return self._now.get(id) or self._unwritten.get(id) or self._ledger.get(id)
 
     def list(self, limit: int = 50) -> list[Job]:
-        """The newest first."""
         with self._lock:
             known = {**self._unwritten, **self._now}
             return [known.get(job.id, job) for job in self._ledger.list(limit=limit)]
@@ -323,13 +321,11 @@ class JobQueue:
             return self._waiting.index(id) if id in self._waiting else 0
 
     def again(self, id: str) -> Job:
-        """The same once more, whatever became of it."""
         old = self.get(id)
         read = {"files": old.files, "indexes": old.indexes}
         return self.start(old.kind, old.title, old.settings, **read, again=True)
 
     def cancel(self, id: str) -> Job:
-        """End a job with everything that it started."""
         with self._lock:
             job = self.get(id)
             if not job.open or id not in self._now:
@@ -413,7 +409,6 @@ class JobQueue:
         )
 
     def _follow(self, id: str, process: subprocess.Popen[str], folder: str) -> None:
-        """Read what the process tells, to its end."""
         try:
             self._order(self.get(id), process, folder)
             ended = False
@@ -519,9 +514,30 @@ def job_response(job: Job) -> RedirectResponse:
     return RedirectResponse(f"{job.result}{mark}found={job.id}" if done else job.address, 303)
 
 
+async def start_work(
+    request: Request,
+    empty: FormT,
+    read: Callable[[Iterable[tuple[str, str]]], FormT],
+    show: Callable[[Request, FormT, str, int], Response],
+    *,
+    again: bool = False,
+) -> Response:
+    """Start what a posted form asks for, or show the form again with what is wrong."""
+    pairs = form_pairs(await request.form())
+
+    def start() -> Response:
+        form, jobs = empty, request.app.state.jobs
+        try:
+            form = read(pairs)
+            return job_response(jobs.ask(form, again=again or ("again", "yes") in pairs))
+        except RoteError as error:
+            return show(request, form, str(error), http_status(error))
+
+    return await run_in_threadpool(start)
+
+
 def _kill_group(process: subprocess.Popen[str]) -> None:
     """The process and all that it started."""
-    # One that has been waited for is gone, and its number may be another's.
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -45,7 +45,6 @@ _MIN_SPENT, _MIN_SHARE = 2.0, 0.03
 
 
 def steps_of(kind: str, settings: Any) -> list[str]:
-    """The steps of a job; none where they are not known."""
     if kind == "compare":
         return [_READING, *settings["measures"], _AGAIN, _DRAWING]
     if kind == "templates":
@@ -55,38 +54,6 @@ def steps_of(kind: str, settings: Any) -> list[str]:
     if kind == "run" and getattr(of_result(settings["name"]), "rows", None):
         return [_READING, settings["name"], _AGAIN, _DRAWING]
     return []
-
-
-class StepCounter:
-    """How far a job is: at step n of m, all of the same weight, and the time left at that rate."""
-
-    def __init__(self, steps: Sequence[str], clock: Callable[[], float]) -> None:
-        self._steps, self._clock = list(steps), clock
-        self._begun, self._number, self._done = clock(), 0, 0.0
-
-    def share(self, stage: str, inside: float | None) -> float | None:
-        """How much of the job is done, `inside` the stage that much; None: steps are not known."""
-        if not self._steps:
-            return None
-        step, _, part = stage.partition(": ")
-        step = "indexing" if stage.startswith("indexing") else step
-        if step in self._steps:
-            self._number = max(self._number, self._steps.index(step) + 1)
-            first = _PARTS.index(part) if part in _PARTS else 0
-            within = (first + (inside or 0.0)) / (len(_PARTS) if part else 1)
-            # A step that is taken twice, as reading may be, does not move the bar back.
-            done = (self._steps.index(step) + within) / len(self._steps)
-            self._done = max(self._done, done)
-        return self._done
-
-    def name_step(self, stage: str) -> str:
-        return f"step {self._number} of {len(self._steps)}: {stage}" if self._number else stage
-
-    def seconds_left(self) -> float | None:
-        spent = self._clock() - self._begun
-        if spent < _MIN_SPENT or self._done < _MIN_SHARE:
-            return None
-        return spent * (1 - self._done) / self._done
 
 
 FOLDER_PREFIX = "rote-job-"
@@ -108,10 +75,12 @@ class PipeReporter:
         files: Mapping[str, Path | str] = MappingProxyType({}),
     ) -> None:
         self._tell, self._clock, self._files = tell, clock, files
-        self._steps = StepCounter((), clock)
+        self.expect(())
 
     def expect(self, steps: Sequence[str]) -> None:
-        self._steps = StepCounter(steps, self._clock)
+        """The steps of the job, all of the same weight."""
+        self._steps, self._number, self._done = list(steps), 0, 0.0
+        self._begun = self._clock()
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
@@ -132,12 +101,31 @@ class PipeReporter:
 
     def _report(self, status: Mapping[str, Any]) -> None:
         stage, inside = status["stage"], status["share"]
-        share = self._steps.share(stage, inside)
+        share = self._job_share(stage, inside)
         if share is None:
             stage = f"{stage}, {100 * inside:.0f} %" if inside and inside < 1 else stage
-        progress = {"stage": self._steps.name_step(stage), "share": share}
-        progress |= {"rate": status.get("rate", ""), "seconds_left": self._steps.seconds_left()}
-        self._tell({"progress": progress})
+        if self._number:
+            stage = f"step {self._number} of {len(self._steps)}: {stage}"
+        spent, seconds_left = self._clock() - self._begun, None
+        if spent >= _MIN_SPENT and self._done >= _MIN_SHARE:
+            seconds_left = spent * (1 - self._done) / self._done
+        progress = {"stage": stage, "share": share, "rate": status.get("rate", "")}
+        self._tell({"progress": {**progress, "seconds_left": seconds_left}})
+
+    def _job_share(self, stage: str, inside: float | None) -> float | None:
+        """How much of the job is done, `inside` the stage that much; None: steps are not known."""
+        if not self._steps:
+            return None
+        step, _, part = stage.partition(": ")
+        step = "indexing" if stage.startswith("indexing") else step
+        if step in self._steps:
+            self._number = max(self._number, self._steps.index(step) + 1)
+            first = _PARTS.index(part) if part in _PARTS else 0
+            within = (first + (inside or 0.0)) / (len(_PARTS) if part else 1)
+            # A step that is taken twice, as reading may be, does not move the bar back.
+            done = (self._steps.index(step) + within) / len(self._steps)
+            self._done = max(self._done, done)
+        return self._done
 
     def say(self, line: str) -> None:
         self._tell({"say": name_files(line, self._files)})
@@ -196,21 +184,20 @@ def _do_order(order: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     files: dict[str, Path | str] = {**opened.all_files(), **opened.known.given}
     files |= {"": built, "~": made_here}
     try:
-        address = run_job(order["kind"], order["settings"], opened, PipeReporter(tell, files=files))
-        return {"result": address}
+        reporter = PipeReporter(tell, files=files)
+        return {"result": run_job(order["kind"], order["settings"], opened, reporter)}
     except RoteError as error:
         return {"error": name_files(error, files)}
     except MemoryError:
-        few = "not enough memory: sample the texts, or choose fewer measures"
-        return {"error": few}
+        return {"error": "not enough memory: sample the texts, or choose fewer measures"}
     except Exception as error:
         full = disk_full_message(error, (opened.store, Path(tempfile.gettempdir())))
         if full or isinstance(error, OSError):
             # A file that was moved meanwhile, say: the system's own words say it best.
             return {"error": full or str(error)}
         traceback.print_exc()
-        failed = f"rote failed ({type(error).__name__}); the terminal of the app says where"
-        return {"error": failed}
+        kind = type(error).__name__
+        return {"error": f"rote failed ({kind}); the terminal of the app says where"}
 
 
 def _end_with_app(folder: Path) -> None:

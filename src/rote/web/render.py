@@ -94,7 +94,6 @@ def measure_title(name: str) -> str:
 
 def _clean_value(value: Any) -> Any:
     """Control characters, escape codes and marks that turn the direction are made visible."""
-    # Markup was made by us, of parts that went through here.
     is_plain = isinstance(value, str) and not isinstance(value, Markup)
     return mask_controls(value) if is_plain else value
 
@@ -157,15 +156,13 @@ def document_link(
 @cache
 def static_files() -> dict[str, bytes]:
     """Everything that may be asked for under /static, read once."""
-    from rote.report.fragments import script, style
+    from rote.report.fragments import page_file
 
     folder = files("rote.web").joinpath("static")
     served = [file for file in folder.iterdir() if file.name.rpartition(".")[2] in TYPES]
     by_name = {file.name: file.read_bytes() for file in served}
     # The parts of a report look and work here as they do in the report.
-    by_name["report.css"] = style().encode()
-    by_name["report.js"] = script().encode()
-    return by_name
+    return by_name | {name: page_file(name).encode() for name in ("report.css", "report.js")}
 
 
 @cache

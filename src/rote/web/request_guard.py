@@ -160,7 +160,6 @@ class _RequestHeaders(Headers):
 
     @property
     def host(self) -> tuple[str, str]:
-        """Its name and its port, if one is given."""
         host = self.get("host", "").lower()
         name, colon, port = host.rpartition(":")
         ported = bool(colon) and (not port or (port.isascii() and port.isdigit()))

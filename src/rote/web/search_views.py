@@ -85,7 +85,6 @@ class SearchQuestion:
 
     @property
     def last(self) -> int:
-        """The match behind the last of the page."""
         return self.page * self.per
 
     @property
@@ -149,12 +148,6 @@ def page_matches(result: SearchResult, question: SearchQuestion) -> list[Occurre
 
 def group_fields(opened: OpenIndex) -> list[str]:
     return opened.once("fields", lambda: counting.fields_of(opened.index))
-
-
-def groups_of_field(opened: OpenIndex, field: str) -> counting.Groups:
-    if field not in group_fields(opened):
-        raise UnknownName("field of the documents", field, group_fields(opened))
-    return opened.once(("groups", field), lambda: counting.groups_by(opened.index, field))
 
 
 def count_phrase(
@@ -293,24 +286,18 @@ def search_view(opened: OpenIndex, view: SearchView) -> dict[str, Any]:
         lacking = _explain_nothing(opened, view, documents)
         return cells | {"pages": 1, view.view: [], "lacking": lacking}
     if view.view == "lines":
-        lines = [
-            {**row_of(place, index.context(place, question.context)), **_line_links(view, place, n)}
-            for n, place in enumerate(page_matches(result, question), 1)
-        ]
+        lines = []
+        for line, place in enumerate(page_matches(result, question), 1):
+            row = row_of(place, index.context(place, question.context))
+            way = {**question.settings, "line": line}
+            link = document_link(view.key, place.document, place.start, place.end, **way)
+            whose = _narrowed_link(view, "author", place.author) if place.author else None
+            lines.append({**row, "link": link, "whose": whose})
         pages = _count_pages(min(result.total, MAX_MATCHES), question)
         return cells | {"pages": pages, "lines": lines}
     rows = _ROW_MAKERS[view.view](opened, view, result)
     part = rows[question.last - question.per : question.last]
     return cells | {"pages": _count_pages(len(rows), question), view.view: part}
-
-
-def _line_links(view: SearchView, place: Occurrence, line: int) -> dict[str, Any]:
-    """Where a line leads: into its document, and to the matches of its author."""
-    way = {**view.question.settings, "line": line}
-    return {
-        "link": document_link(view.key, place.document, place.start, place.end, **way),
-        "whose": _narrowed_link(view, "author", place.author) if place.author else None,
-    }
 
 
 def _narrowed_link(view: SearchView, field: str, value: str) -> str | None:
@@ -349,7 +336,6 @@ def export_rows(opened: OpenIndex, view: SearchView) -> tuple[Sequence[str], Blo
 
 
 def top_view(opened: OpenIndex, key: str, n: int, k: int, layer: str) -> list[dict[str, Any]]:
-    """Frequent n-grams, each with the search that finds it."""
     rows = top_ngrams(opened, n, k, layer)
     queries_of_rows = [literal(row["items"], layer) for row in rows]
     links = [make_link("/search", index=key, q=query, layer=layer) for query in queries_of_rows]
@@ -418,7 +404,10 @@ def _form_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Row
 def _group_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
     """Matches by a field; a document leads to its first match, any other group to its lines."""
     field = view.by or DOCUMENT
-    rows = count_by_group(result.matches, groups_of_field(opened, field))
+    if field not in group_fields(opened):
+        raise UnknownName("field of the documents", field, group_fields(opened))
+    groups = opened.once(("groups", field), lambda: counting.groups_by(opened.index, field))
+    rows = count_by_group(result.matches, groups)
     way = {name: v for name, v in view.question.settings.items() if name != "page"}
     for row in rows:
         if field == DOCUMENT:

@@ -62,7 +62,6 @@ class KnownIndexes(Mapping[str, Path]):
         return len(self.given) + len(self.built)
 
     def place(self, name: str) -> Path:
-        """Where one of this name is, or would be, built here."""
         return self._folder / name
 
     def sweep(self) -> None:
@@ -127,7 +126,6 @@ class Workspace:
         return self.files[key] if key in self.files else _look_up("file", key, self.all_files())
 
     def all_files(self) -> dict[str, Path]:
-        """Those of the start, then those that were uploaded."""
         return {**self.files, **list_uploads(self.store)}
 
     def grounds(self) -> dict[str, str]:
@@ -274,7 +272,6 @@ class OpenIndex:
 
     def once(self, name: Any, make: Callable[[], T]) -> T:
         """What this state of the index needs once; who comes meanwhile waits for it."""
-        # Setting a default is one step, so that all get the same lock.
         with self._making.setdefault(name, Lock()):
             if name not in self._made:
                 self._made[name] = make()
@@ -287,8 +284,6 @@ class OpenIndex:
 
 
 class IndexCache:
-    """The opened indexes by path."""
-
     def __init__(self) -> None:
         self._held: dict[Path, tuple[Stamp, OpenIndex]] = {}
         self._doors: dict[Path, Lock] = {}

@@ -87,7 +87,6 @@ def command(
 def _store(
     inputs: Input, options: AnnotateOptions, read: ReadOptions, reporter: Reporter
 ) -> tuple[Store, float]:
-    """The store that was made, and the seconds it took."""
     from rote.annotate import annotators, store
     from rote.corpus import open_corpus
     from rote.run import get

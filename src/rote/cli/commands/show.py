@@ -117,7 +117,6 @@ def _texts(
 def _words(
     document: Document, annotation: Annotation, number: int, layers: Sequence[str]
 ) -> Iterator[dict[str, str]]:
-    """A row for each word of a text, with what it is in the layers."""
     names = [name for name in dict.fromkeys(("word", *layers)) if name in annotation.layers]
     columns = [annotation.layers[name].items(number) for name in names]
     for items in zip(*columns, strict=True):

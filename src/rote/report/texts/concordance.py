@@ -34,7 +34,6 @@ class ConcordanceLine:
 
 def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[Text]:
     """Lines of the given width: the matches one below the other, then whose they are."""
-
     if not lines:
         return
     matches = [_match_rows(line) for line in lines]
@@ -126,7 +125,6 @@ def _count_columns(*names: str) -> list[Column]:
 
 def _match_rows(line: ConcordanceLine) -> list[str]:
     """The match, and below it the items of each layer, in columns if there are as many."""
-
     if not line.items:
         return [strip_controls(line.match)]
     rows = [[strip_controls(item) or "∅" for item in items] for items in line.items.values()]
@@ -149,7 +147,6 @@ def _pad_start(text: str, size: int) -> str:
 
 def _pad_end(text: str, size: int) -> str:
     """The end of a text in so many cells, padded on the left."""
-
     first, room = len(text), size
     while first and cell_len(text[first - 1]) <= room:
         first -= 1

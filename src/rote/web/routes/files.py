@@ -191,26 +191,24 @@ Most = Annotated[int, Query(ge=0, description="So many documents, drawn at rando
 @router.get("/judge/{key}", include_in_schema=False)
 async def judge_page(request: Request, key: str, sample: Most = 0) -> Response:
     judging = await run_in_pool(request, _make_page, request, key, sample)
-    headers = {"content-security-policy": _page_policy(judging.html)}
+    # The page is one file: its own script and style may run, by their hashes, and nothing else.
+    hashes = {kind: content_hash(text) for kind, text in _INLINE.findall(judging.html)}
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{hashes['script']}'; "
+        f"style-src 'sha256-{hashes['style']}'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+    headers = {"content-security-policy": policy}
     return Response(judging.html, media_type="text/html; charset=utf-8", headers=headers)
 
 
 @router.get("/api/judge/{key}", tags=["judge"], summary="Whose the summaries of a judging page are")
 async def judge_key(request: Request, key: str, sample: Most = 0) -> dict[str, dict[str, str]]:
     """Whose each summary of the page is: the file that `rote judge agreement --key` takes."""
-    judging = await run_in_pool(request, _make_page, request, key, sample)
-    return {"sources": dict(judging.sources)}
+    page = await run_in_pool(request, _make_page, request, key, sample)
+    return {"sources": dict(page.sources)}
 
 
 def _make_page(request: Request, key: str, sample: int) -> JudgePage:
     file = app_state(request).workspace.file(key)
     return build_page(list(open_corpus(file)), Options(sample=sample or None))
-
-
-def _page_policy(html: str) -> str:
-    """The page is one file: its own script and style may run, by their hashes, and nothing else."""
-    allowed = {kind: f"'sha256-{content_hash(text)}'" for kind, text in _INLINE.findall(html)}
-    return (
-        f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )

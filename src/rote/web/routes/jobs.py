@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import fields
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,16 +15,13 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from pydantic import Field
 
 from rote.core import registry as records
-from rote.core.errors import RoteError
 from rote.core.metric import Metric
 from rote.corpus import ReadOptions
 from rote.web import form_fields
 from rote.web.app import ApiQuestion, app_state
 from rote.web.compare_form import guess_settings
 from rote.web.database import NotStored
-from rote.web.errors import http_status
 from rote.web.files import find_unreadable, first_readable, list_sources
-from rote.web.form_fields import form_pairs
 from rote.web.forms import (
     RunForm,
     command_fields,
@@ -32,7 +30,7 @@ from rote.web.forms import (
     input_kind,
     list_commands,
 )
-from rote.web.job_queue import Job, job_response
+from rote.web.job_queue import Job, start_work
 from rote.web.render import measure_title, render_page
 
 router = APIRouter()
@@ -72,19 +70,7 @@ def command_page(request: Request, name: str, tidy: bool = False) -> Response:
 
 @router.post("/run/{name}", include_in_schema=False)
 async def start_command_page(request: Request, name: str) -> Response:
-    """Start the work, or show the form again with what is wrong."""
-    pairs = form_pairs(await request.form())
-
-    def start() -> Response:
-        form = RunForm(name)
-        try:
-            form = RunForm.read(name, pairs)
-            again = ("again", "yes") in pairs
-            return job_response(app_state(request).jobs.ask(form, again=again))
-        except RoteError as error:
-            return _run_response(request, form, str(error), http_status(error))
-
-    return await run_in_threadpool(start)
+    return await start_work(request, RunForm(name), partial(RunForm.read, name), _run_response)
 
 
 @router.get("/api/run", tags=["run"], summary="Everything that can be run, with its options")

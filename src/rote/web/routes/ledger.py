@@ -44,8 +44,6 @@ class LedgerPage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChosenRows:
-    """The rows of a ledger that were asked for."""
-
     title: str
     total: int
     choices: dict[str, list[str]]
@@ -98,8 +96,7 @@ async def ledger_rows(
 ) -> LedgerPage:
     """Further parameters are fields to choose by: source, what, kept in; or task, part, source."""
     chosen = await _choose_rows(request, key, q, least, most)
-    known = ("q", "least", "most", "number", *chosen.choices)
-    check_options_known(request.query_params, known)
+    check_options_known(request.query_params, ("q", "least", "most", "number", *chosen.choices))
     return LedgerPage(
         title=chosen.title,
         entries=chosen.total,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,8 +51,6 @@ Run = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class SetAnswer:
-    """One text of a set: where it is."""
-
     source: str
     id: str
     file: str
@@ -65,7 +64,6 @@ class AnswerSets:
     answers: Mapping[str, Sequence[SetAnswer]]
 
     def around(self, key: str) -> tuple[str | None, str | None]:
-        """The sets before and behind one."""
         keys = list(self.answers)
         if key not in self.answers:
             raise UnknownName("set of answers", key, keys[:3])
@@ -79,14 +77,13 @@ def find_sets(
     """Texts by what they answer; those that nobody else answers are left out."""
     by_field: dict[str, dict[str, list[SetAnswer]]] = {name: {} for name in SET_FIELDS}
     several = len(files) > 1 or any(path.is_dir() for path in files.values())
-    for path in files.values():
-        for batch in read(path):
-            file = file_name(batch.file, files) if several else ""
-            for document in batch.documents:
-                answer = SetAnswer(document_source(document, by, batch.label), document.id, file)
-                for name in SET_FIELDS:
-                    if (value := document.meta.get(name)) is not None:
-                        by_field[name].setdefault(str(value), []).append(answer)
+    for batch in chain.from_iterable(map(read, files.values())):
+        file = file_name(batch.file, files) if several else ""
+        for document in batch.documents:
+            answer = SetAnswer(document_source(document, by, batch.label), document.id, file)
+            for name in SET_FIELDS:
+                if (value := document.meta.get(name)) is not None:
+                    by_field[name].setdefault(str(value), []).append(answer)
     for name, sets in by_field.items():
         shared = {
             key: answers for key, answers in sets.items() if len({a.source for a in answers}) > 1

@@ -26,11 +26,11 @@ from rote.web.app import (
     run_in_pool,
 )
 from rote.web.compare_form import guess_settings
-from rote.web.errors import SafeJSONResponse, http_status
+from rote.web.errors import SafeJSONResponse
 from rote.web.files import file_name, find_unreadable, first_readable, list_sources, preview_file
-from rote.web.form_fields import form_from_json, form_pairs
+from rote.web.form_fields import form_from_json
 from rote.web.forms import MAX_LENGTH, MOST_LISTED, NOT_COMPARED, TEMPLATE_LAYERS, TemplatesForm
-from rote.web.job_queue import job_response
+from rote.web.job_queue import start_work
 from rote.web.render import make_link, render_page
 from rote.web.search_views import top_view
 from rote.web.stored_results import find_text, mark_templates, open_files
@@ -125,7 +125,6 @@ def template_context(
 
 
 def index_rows(opened: OpenIndex, key: str, layer: str, n: int, top: int) -> list[dict[str, Any]]:
-    """The most frequent n-grams of an index's layer, each with the search that finds it."""
     documents, rows = opened.manifest.documents, []
     for row in top_view(opened, key, n, top, layer):
         known = documents and row["documents"] is not None
@@ -231,7 +230,7 @@ async def templates_page(request: Request, index: str = "") -> Response:
         form = TemplatesForm.read(pairs)
         view = await run_in_pool(request, work)
     except RoteError as error:
-        return _templates_response(request, form, 400, key=index, problem=str(error))
+        return _templates_response(request, form, str(error), 400, key=index)
     if isinstance(view, str):
         return RedirectResponse(view, 303)
     return _templates_response(request, form, key=index, **view)
@@ -276,12 +275,7 @@ async def templates_export(
 @router.post("/templates", include_in_schema=False)
 async def templates_start(request: Request) -> Response:
     """Work begins when somebody asks for it, not when a link is followed."""
-    pairs, form = form_pairs(await request.form()), TemplatesForm()
-    try:
-        form = TemplatesForm.read(pairs)
-        return job_response(await run_in_threadpool(app_state(request).jobs.ask, form))
-    except RoteError as error:
-        return _templates_response(request, form, http_status(error), problem=str(error))
+    return await start_work(request, TemplatesForm(), TemplatesForm.read, _templates_response)
 
 
 @router.get("/templates/kept/{identity}", include_in_schema=False)
@@ -351,10 +345,10 @@ async def index_templates(
 
 
 def _templates_response(
-    request: Request, form: TemplatesForm, status: int = 200, **values: Any
+    request: Request, form: TemplatesForm, problem: str = "", status: int = 200, **values: Any
 ) -> Response:
-    context: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
-    context |= {"note": "", **values}
+    context: dict[str, Any] = {"key": "", "rows": None, "result": None, "kept": "", "note": ""}
+    context |= {"problem": problem, **values}
     opened = app_state(request).workspace
     paths = [opened.file(key) for key in form.files if key in opened.all_files()]
     by = [part.strip() for part in (form.by or "source").split(",")]

@@ -105,7 +105,6 @@ def sentence_verdicts(judged: Judged) -> dict[str, Any]:
 
 
 def _fact_rows(facts: Mapping[str, tuple[str, ...]]) -> list[dict[str, str]]:
-    """A number, what it is, what it means, and what it leads to."""
     names = ("value", "says", "link")
     return [{"what": what, **dict(zip(names, (*values, "")))} for what, values in facts.items()]
 
@@ -282,7 +281,6 @@ def _make_sample(opened: OpenIndex, key: str) -> str:
 @router.post("/trace", include_in_schema=False)
 async def trace_pasted(request: Request) -> Response:
     """Keep the text and go to its page, whose address can be sent."""
-    # Every character of a text may be written as an escape of twelve.
     form = await request.form(max_part_size=12 * MAX_TEXT)
     values = {name: str(value) for name, value in form.items() if name != "kinds"}
     # Browsers send line ends of their own.
@@ -495,7 +493,6 @@ def _trace_text(request: Request, opened: OpenIndex, text: str, options: TraceOp
 
 
 def _index_state(opened: OpenIndex) -> tuple[str, str, int]:
-    """The index, and the state that it is in."""
     return str(opened.index.path), opened.manifest.fingerprint, opened.manifest.generation
 
 
