@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rote import run
+from rote.annotate import annotators
+from rote.annotate.annotators import rote as english_models
 from rote.annotate.language_check import remarks
 from rote.annotate.store import Store
 from rote.compare.multiple_testing import MAX_PERMUTATIONS
@@ -34,6 +36,7 @@ from rote.core.sample import Need
 from rote.corpus import Corpus, DuplicateIds, Input, ReadOptions, open_corpus
 from rote.corpus.items import Item, fingerprint, read_items, read_records
 from rote.corpus.memory import hold
+from rote.index.folders.manifest import read_manifest
 from rote.measure import Settings
 from rote.measure.driver.collection import CollectedTexts, collect_texts
 from rote.measure.driver.multiple_testing import Tests, correct_results
@@ -411,8 +414,6 @@ def texts_material(inputs: Input, overview: Overview, by: Sequence[str]) -> Mate
 
 def corpus_material(role: str, source: Any) -> Material:
     """An index, or texts that are read each time."""
-    from rote.index.folders.manifest import read_manifest
-
     corpus = open_reference(source, role=role)
     if isinstance(corpus, Corpus):
         facts = {"kind": "texts", "documents": sum(1 for _ in corpus), "bytes": corpus.size}
@@ -508,14 +509,10 @@ def _tools_used(results: Sequence[Result]) -> Iterator[Tool]:
 
 
 def _annotator_tool(signature: str) -> Tool:
-    from rote.annotate import annotators
-
     kind, _, rest = signature.partition("/")
     number, _, model = rest.partition("/")
     if kind == "rote-en":
-        from rote.annotate.annotators import rote as own
-
-        (entry,) = own.entries()
+        (entry,) = english_models.entries()
         licence = f"{ROTE_LICENCE} (code); weights: {entry.licence}"
         use = "words, sentences, tags, trees, entities"
         return Tool("rote's English models", rest, licence, use)

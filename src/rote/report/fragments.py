@@ -25,6 +25,7 @@ from rote.core.evidence import Evidence, Mark
 from rote.core.result import Result
 from rote.report import svg
 from rote.report.cells import EXPORT_COMMAND, text_cell
+from rote.report.charts import draw_facet
 from rote.report.export import result_sheets
 from rote.report.report import Block, Facts, Figure, ItemList, MarkedTexts, Section
 from rote.report.terminal import mask_controls
@@ -310,8 +311,6 @@ draw, and nobody can read it."""
 
 def _draw_for_file(verdicts: Verdicts) -> Markup:
     """The figure of verdicts as a file has it; nothing where it would be too long for a page."""
-    from rote.report.charts import draw_facet
-
     longest = max(map(len, (*verdicts.sources, verdicts.title)), default=0)
     if not verdicts.drawn or len(verdicts.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
         return Markup()

@@ -6,6 +6,7 @@ sources that hold more text than that are drawn down to the same number of texts
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -149,10 +150,8 @@ def _max_texts(effort: str, sizes: Mapping[str, SourceSize]) -> int | None:
 
     if fits(most):
         return None
-    low, high = _MIN_TEXTS, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    more = range(_MIN_TEXTS + 1, most)
+    low = _MIN_TEXTS + bisect_left(more, True, key=lambda count: not fits(count))
     # A number that can be remembered: 1,234 becomes 1,200.
     step = int(10 ** max(0, len(str(low)) - 2))
     return max(_MIN_TEXTS, low - low % step)

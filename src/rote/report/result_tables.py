@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.text import Text
 
 from rote.core.facets import EACH
 from rote.core.numbers import name_some
@@ -43,9 +45,6 @@ from rote.report.verdicts import (
     rank_sources,
 )
 from rote.report.wording import POWER_NOTE, describe_correction, gather_notes, share_range
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _MANY_SOURCES = 4
 _MAX_NAMED = 12
@@ -479,8 +478,6 @@ def print_originality(result: Result, console: Any) -> None:
 
 def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     """For each source the sentences that repeat most, the fragment marked, and whose it is."""
-    from rich.text import Text
-
     whose: dict[tuple[str, str, int, int], list[str]] = {}
     for row in result.tables["citations"]:
         key = (row["source"], row["id"], row["start"], row["end"])
@@ -508,8 +505,6 @@ def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
 
 def _original_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     """For each source a fragment of some sentences that nobody in the ground truth has."""
-    from rich.text import Text
-
     rows = [row for row in result.tables["sentences"] if row["original"]]
     if not rows:
         return
@@ -567,8 +562,6 @@ def _order_by_reference(rows: Rows, result: Result) -> list[str]:
 
 def _mark_fragment(row: Mapping[str, Any], span: Mapping[str, Any], width: int) -> Text:
     """The sentence in one line with the fragment in brackets; cut on both sides if it must be."""
-    from rich.text import Text
-
     first, last = span["start"] - row["start"], span["end"] - row["start"]
     before, after = strip_controls(row["text"][:first]), strip_controls(row["text"][last:])
     middle = strip_controls(span["fragment"])

@@ -9,15 +9,14 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.text import Text
 
 from rote.core.table import NUMBERS, Column, Row
 from rote.report.cells import Sheet, rows_sheet, shorten_name
 from rote.report.terminal import isolate_direction, make_console, strip_controls
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
 
 T = TypeVar("T")
 FILE_WIDTH = 160
@@ -39,8 +38,6 @@ class TableListing:
     lines: Sequence[TableLine]
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Text]:
-        from rich.text import Text
-
         yield from grid_lines(self.columns, {"": self.lines}, options.max_width)
         yield Text()
 
@@ -99,9 +96,6 @@ def grid_lines(
     bold: int | None = None,
 ) -> Iterator[Text]:
     """Lines under headings; the first `keys` columns (those before a number) are in every part."""
-    from rich.cells import cell_len
-    from rich.text import Text
-
     every = [line.cells for lines in groups.values() for line in lines]
     heads = [strip_controls(column.heading) for column in columns]
     sizes = [max(map(cell_len, cells)) for cells in zip(heads, *every)]
@@ -131,8 +125,6 @@ def grid_lines(
 
 
 def heading_text(title: str, note: str = "") -> Text:
-    from rich.text import Text
-
     return Text.assemble(
         "\n", (strip_controls(title), "bold"), (f"  {strip_controls(note)}" if note else "", "dim")
     )
@@ -214,8 +206,6 @@ def _fold_line(
 
 def _wrap_cell(text: str, size: int) -> list[str]:
     """Lines of so many cells, between words where there are some, indented alike."""
-    from rich.cells import cell_len, chop_cells
-
     if cell_len(text) <= size:
         return [text]
     blank = " " * (len(text) - len(text.lstrip()))
@@ -232,13 +222,9 @@ def _wrap_cell(text: str, size: int) -> list[str]:
 
 def cut_text(text: str, size: int) -> str:
     """A text in so many cells; a sign says that there was more."""
-    from rich.cells import cell_len, set_cell_size
-
     return text if cell_len(text) <= size else set_cell_size(text, size - 1).rstrip() + "…"
 
 
 def _pad(text: str, size: int, side: str) -> str:
-    from rich.cells import cell_len, set_cell_size
-
     space = " " * (size - cell_len(text))
     return isolate_direction(space + text if side == "right" else set_cell_size(text, size))

@@ -20,6 +20,7 @@ from rote.core.registry import find, of_result
 from rote.core.result import Result
 from rote.measure.driver.multiple_testing import UNTESTED
 from rote.report.report import Alert, Report, Statement
+from rote.report.result_tables import print_verdicts
 from rote.report.terminal import strip_controls
 from rote.report.verdicts import FEW, TOO_FEW, Aspect, VerdictComparison, Verdicts, judge_facets
 from rote.report.wording import capitalize, describe_pair, format_value, share_range
@@ -81,8 +82,6 @@ def summarize(study: Report) -> Summary:
 
 
 def print_summary(study: Report, console: Any) -> None:
-    from rote.report.result_tables import print_verdicts
-
     summarized = summarize(study)
     for facet in summarized.verdicts:
         print_verdicts(facet, console)

@@ -32,6 +32,7 @@ from rote.web.errors import SafeJSONResponse
 from rote.web.history import History
 from rote.web.job_queue import JobQueue
 from rote.web.request_guard import RequestGuard
+from rote.web.stored_results import result_sections
 from rote.web.workspace import IndexCache, OpenIndex, RecentAnswers, Workspace
 
 
@@ -365,8 +366,6 @@ def start_first_job(opened: Workspace, history: History, jobs: JobQueue) -> None
 
 
 def _draw_newest(history: History, id: str) -> None:
-    from rote.web.stored_results import result_sections
-
     try:
         result_sections(history, id)
     except RoteError as error:

@@ -21,6 +21,7 @@ from rote.core.progress import Reporter
 from rote.core.registry import find
 from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
+from rote.report.builder import make_report
 from rote.report.options import ReportOptions, check_across, list_offered
 from rote.report.report import Report
 from rote.search.open_models import name_models
@@ -192,8 +193,6 @@ class CompareForm:
         return build_options((Settings, ReadOptions, ReportOptions), values)
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Report:
-        from rote.report.builder import make_report
-
         paths = [opened.file(key) for key in self.files]
         settings = self._settings(opened)
         return make_report(

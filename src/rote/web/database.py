@@ -28,7 +28,11 @@ _MIN_FREE = 2**20
 def disk_full_message(error: BaseException, folders: Sequence[Path]) -> str:
     """What to tell the user, "" if something else went wrong; `folders` are those written to."""
     short = [folder for folder in folders if _free_bytes(folder) < _MIN_FREE]
-    causes = list(_error_chain(error))
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
     if not any(_is_disk_full(cause, bool(short)) for cause in causes):
         return ""
     columns = [Path(c.filename).parent for c in causes if isinstance(c, OSError) and c.filename]
@@ -45,13 +49,6 @@ def _is_disk_full(error: BaseException, short: bool) -> bool:
     # SQLite calls it so too when it cannot make the small files beside its own.
     unclear = isinstance(error, sqlite3.Error) and "disk I/O error" in str(error)
     return (unclear and short) or any(words in str(error) for words in _WORDS)
-
-
-def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it came from."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _free_bytes(folder: Path) -> int:

@@ -20,18 +20,26 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
+from rote.annotate.store import Store, is_store, open_store
 from rote.core import plugins
+from rote.core.distribution import version
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import read_regular, write_atomically
 from rote.core.locked_folder import refuse_links
+from rote.corpus import (
+    COMPRESSIONS,
+    Batch,
+    Corpus,
+    DuplicateIds,
+    Problems,
+    ReadOptions,
+    open_corpus,
+    raw_pieces,
+)
+from rote.corpus.items import read_records
 from rote.web.database import make_private_folder
-
-if TYPE_CHECKING:
-    from rote.annotate.store import Store
-    from rote.corpus import Batch, Corpus, ReadOptions
-
 
 Reader: TypeAlias = "Callable[[Path], Iterator[Batch]]"
 """Gives the texts of a file, as somebody reads it."""
@@ -97,8 +105,6 @@ def first_readable(files: Mapping[str, Path]) -> tuple[str, ...]:
 
 
 def _holds_items(path: Path) -> bool:
-    from rote.corpus.items import read_records
-
     try:
         return next(iter(read_records(path)), None) is not None
     except (RoteError, OSError):
@@ -107,8 +113,6 @@ def _holds_items(path: Path) -> bool:
 
 def list_sources(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, list[str]]:
     """The sources to choose from, by the fields named, else by file and fields of few values."""
-    from rote.corpus import open_corpus
-
     looks = [look for path in paths if not (look := preview_file(path)).problem]
     values_by_field: dict[str, dict[str, None]] = {}
     if not by and len(looks) > 1:
@@ -126,8 +130,6 @@ def list_sources(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, lis
 
 def list_fields(path: Path, read: ReadOptions) -> list[str]:
     """The fields of the first records as the file has them, whichever of them holds the text."""
-    from rote.corpus import open_corpus
-
     names: dict[str, None] = {}
     try:
         # One is named, so that none is guessed.
@@ -167,15 +169,10 @@ def _field_label(match: re.Match[str]) -> str:
 
 def read_batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:
     """Texts with the file that they occur in: an id is unique within its file only."""
-    from rote.annotate.store import is_store, open_store
-    from rote.corpus import open_corpus
-
     return corpus_batches(open_store(path) if is_store(path) else open_corpus([path], read))
 
 
 def corpus_batches(texts: Corpus | Store) -> Iterator[Batch]:
-    from rote.corpus import Corpus
-
     if isinstance(texts, Corpus):
         return (shard.read() for shard in texts.shards())
     return (batch for batch, _ in texts.pieces())
@@ -193,8 +190,6 @@ def file_name(file: str, files: Mapping[str, Path | str]) -> str:
 
 @lru_cache(maxsize=256)
 def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> FilePreview:
-    from rote.corpus import DuplicateIds, Problems
-
     values_by_field: dict[str, dict[str, None]] = {}
     first: list[tuple[str, str, tuple[tuple[str, str], ...]]] = []
     problems, ids = Problems(), DuplicateIds(read.on_error if read else "stop")
@@ -238,8 +233,6 @@ def fingerprint(path: Path) -> str:
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "lock")
         return hash_parts(*(f"{file.relative_to(path)} {_file_stamp(file)}" for file in files))
-    from rote.core.distribution import version
-
     return hash_parts(str(path), version())
 
 
@@ -376,8 +369,6 @@ def _clean_name(name: str) -> str:
 
 def _check_upload(path: Path, name: str, limit: int, unread: bool) -> None:
     """Read all of it, so that what is wrong is said here and not in the middle of work."""
-    from rote.corpus import open_corpus
-
     if not path.stat().st_size:
         raise UploadRefused("the file is empty", file=name, remedy="Upload another")
     try:
@@ -413,8 +404,6 @@ def check_unpacked(path: Path, limit: int, read: ReadOptions | None = None) -> N
 
 def _unpacked_size(path: Path, most: int, read: ReadOptions | None) -> int:
     """The bytes of an unpacked file, counted up to `most`; tables are packed inside."""
-    from rote.corpus import COMPRESSIONS, open_corpus, raw_pieces
-
     size, compression = 0, COMPRESSIONS.get(path.suffix.lower(), "")
     with suppress(InputError):  # damage: whoever reads it says so, or reads what is before it
         for piece, _ in raw_pieces(path, compression, str(path)) if compression else ():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 from urllib.parse import quote, urlencode
 
+from rote.annotate.store import is_store, open_store
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.locked_folder import refuse_links
 from rote.core.metric import Metric, at_a_glance, option
@@ -19,9 +20,12 @@ from rote.core.progress import Reporter, Silent
 from rote.core.record import Study
 from rote.core.registry import find, names, words_of
 from rote.core.result import Result
-from rote.corpus import ReadOptions
+from rote.corpus import ReadOptions, open_corpus
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.options import BuildOptions
 from rote.measure import Settings
 from rote.measure.driver.compute import compute, open_texts
+from rote.measure.templates import METRIC
 from rote.studies.dispatch.driver import build_options, option_kinds, run_command
 from rote.web import form_fields
 from rote.web.compare_form import CompareForm, list_keys, resolve_keys, stores_texts
@@ -289,11 +293,6 @@ class IndexForm:
         return self.files, [self.into] if self.into else []
 
     def perform(self, opened: Workspace, reporter: Reporter) -> str:
-        from rote.annotate.store import is_store, open_store
-        from rote.corpus import open_corpus
-        from rote.index.folders.build import add_to_index, build_index
-        from rote.index.folders.options import BuildOptions
-
         paths = [opened.file(key) for key in self.files]
         single: Path | None = paths[0] if len(paths) == 1 else None
         read = ReadOptions(on_error="skip" if self.skip else "stop")
@@ -396,8 +395,6 @@ class TemplatesForm:
             return [replace(result, notes=(*result.notes, note))]
 
     def _measured(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
-        from rote.measure.templates import METRIC
-
         paths = list(self.paths(opened).values())
         by = tuple(part.strip() for part in self.by.split(",") if part.strip())
         if not by and all(_DEFAULT_FIELD in preview_file(path).fields for path in paths):

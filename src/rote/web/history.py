@@ -14,6 +14,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import zstandard
+
 from rote.core.errors import InputError
 from rote.core.json_reader import parse_json, read_json
 from rote.core.result import RESULT_FILE, Result, Row, panel_to_json, plain, read_results
@@ -152,21 +154,18 @@ class History:
     def get(self, id: str) -> HistoryEntry:
         return _make_entry(self._row(id, ", ".join(_COLUMNS)))
 
-    def entries(
-        self, query: str = "", kind: str | None = None, limit: int = 50, offset: int = 0
-    ) -> list[HistoryEntry]:
+    def entries(self, query: str = "", limit: int = 50, offset: int = 0) -> list[HistoryEntry]:
         """The newest first; each word of the query occurs in the title, a signature or a source."""
-        where, values = _make_condition(query, kind)
+        where, values = _make_condition(query)
         order = "order by made desc, rowid desc limit ? offset ?"
         query = f"select {', '.join(_COLUMNS)} from results {where} {order}"
         with open_database(self._store) as file:
             return [_make_entry(row) for row in file.execute(query, (*values, limit, offset))]
 
-    def count(self, query: str = "", kind: str | None = None) -> int:
-        where, values = _make_condition(query, kind)
+    def count(self, query: str = "") -> int:
+        where, values = _make_condition(query)
         with open_database(self._store) as file:
-            row = file.execute(f"select count(*) from results {where}", values).fetchone()
-            return int(row[0])
+            return int(file.execute(f"select count(*) from results {where}", values).fetchone()[0])
 
     def results(self, id: str) -> list[Result]:
         """Without their values per text; `texts` has those."""
@@ -290,16 +289,13 @@ def _make_entry(row: Any) -> HistoryEntry:
     return HistoryEntry(created=values.pop("made"), **values)
 
 
-def _make_condition(query: str, kind: str | None) -> tuple[str, list[str]]:
+def _make_condition(query: str) -> tuple[str, list[str]]:
     parts, values = [], []
     # SQLite takes no conditions without end, and nobody remembers so many words of a title.
     for word in query[:_LONGEST_QUERY].split()[:_MOST_WORDS]:
         sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         parts.append("title || ' ' || signatures || ' ' || sources like ? escape '\\'")
         values.append(f"%{sign}%")
-    if kind is not None:
-        parts.append("kind = ?")
-        values.append(kind)
     return ("where " + " and ".join(f"({part})" for part in parts) if parts else ""), values
 
 
@@ -309,12 +305,8 @@ def _to_json(value: Any) -> str:
 
 
 def _compress(text: str) -> bytes:
-    import zstandard
-
     return zstandard.ZstdCompressor(level=6).compress(text.encode("utf-8", "surrogatepass"))
 
 
 def _decompress(data: bytes) -> str:
-    import zstandard
-
     return zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")

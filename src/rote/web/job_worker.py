@@ -21,21 +21,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rote.core.errors import RoteError
 from rote.core.json_reader import parse_json
 from rote.core.progress import Advance, Reporter
 from rote.core.registry import of_result
+from rote.core.result import Result
+from rote.report.report import Report
 from rote.web.database import disk_full_message
-from rote.web.files import name_form_fields
+from rote.web.files import Reader, name_form_fields
+from rote.web.forms import make_form, text_reader
+from rote.web.history import RESULT, Excerpts, History, text_values
+from rote.web.stored_results import result_sections
 from rote.web.workspace import Workspace
-
-if TYPE_CHECKING:
-    from rote.core.result import Result
-    from rote.web.files import Reader
-    from rote.web.history import Excerpts, History
-
 
 _READING, _AGAIN, _DRAWING = "reading", "reading the texts again", "drawing"
 _PARTS = ("counting", "values", "intervals", "equal sizes", "tests")
@@ -219,10 +218,6 @@ _EXCERPT = 160
 
 
 def run_job(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
-    from rote.report.report import Report
-    from rote.web.forms import make_form, text_reader
-    from rote.web.history import RESULT, History
-
     form = make_form(kind, settings)
     form.check(opened)
     if isinstance(reporter, PipeReporter):
@@ -249,8 +244,6 @@ def run_job(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter:
 
 def _draw_sections(history: History, id: str, reporter: Reporter) -> None:
     """Ahead of the first look. The numbers are kept by now: no picture is worth losing them."""
-    from rote.web.stored_results import result_sections
-
     try:
         with reporter.stage("drawing", None):
             result_sections(history, id)
@@ -262,8 +255,6 @@ def _draw_sections(history: History, id: str, reporter: Reporter) -> None:
 def _read_excerpts(
     results: Sequence[Result], paths: Sequence[Path], read: Reader, reporter: Reporter
 ) -> Excerpts:
-    from rote.web.history import text_values
-
     rows = [row for result in results for row in text_values(result)]
     wanted = {(row.get("file", ""), row["id"]) for row in rows}
     several = any("file" in row for row in rows)

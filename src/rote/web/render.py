@@ -19,6 +19,7 @@ from rote.core.errors import UnknownName
 from rote.core.numbers import format_number
 from rote.core.progress import duration, several
 from rote.core.registry import of_result
+from rote.report.fragments import page_file
 from rote.report.terminal import mask_controls
 from rote.report.texts import page_environment
 
@@ -156,8 +157,6 @@ def document_link(
 @cache
 def static_files() -> dict[str, bytes]:
     """Everything that may be asked for under /static, read once."""
-    from rote.report.fragments import page_file
-
     folder = files("rote.web").joinpath("static")
     served = [file for file in folder.iterdir() if file.name.rpartition(".")[2] in TYPES]
     by_name = {file.name: file.read_bytes() for file in served}

@@ -13,16 +13,19 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.evidence import Evidence, Mark
 from rote.core.result import Result
 from rote.measure.templates import METRIC
+from rote.report import fragments
 from rote.report.cells import Sheet
 from rote.report.fragments import HtmlFragment, render_blocks, render_sections
 from rote.report.report import Alerts, Block, FindingList, Report, Section
 from rote.report.sections import across_section, make_sections
 from rote.report.verdicts import Verdicts
+from rote.web import files
 from rote.web.files import Reader, file_name, hash_parts, name_form_fields, read_batches
 from rote.web.history import History
 from rote.web.workspace import Workspace
@@ -93,9 +96,6 @@ def _make_glance(parts: Sequence[Section]) -> list[HtmlFragment]:
 @cache
 def _report_version() -> str:
     """This version of the report: what another has drawn is drawn again."""
-    from rote.report import fragments
-    from rote.web import files
-
     sources = [*Path(fragments.__file__).parent.rglob("*.*"), Path(files.__file__), Path(__file__)]
     kinds = (".py", ".html", ".css", ".js")
     return hash_parts(*(f.read_text("utf-8") for f in sorted(sources) if f.suffix in kinds))
@@ -149,8 +149,6 @@ def mark_templates(document: Document, source: str, results: Sequence[Result]) -
 
 def _template_marks(text: str, source: str, result: Result) -> list[Mark]:
     """The listed templates are looked up; the whole measure need not run again."""
-    from rote.annotate import annotators
-
     rows = result.tables.get("templates", ())
     chosen = {row["template"] for row in rows if row["source"] == source}
     layer_name = dict(result.signature.settings).get("layer", "")

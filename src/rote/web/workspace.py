@@ -19,14 +19,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from rote.annotate.store import is_store
 from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
 from rote.core.locked_folder import is_abandoned
 from rote.core.result import RESULT_FILE
+from rote.corpus import open_corpus, short_names
 from rote.index.factory import open_index
 from rote.index.folders.manifest import MANIFEST, Manifest, is_index, read_manifest
 from rote.index.index import Index
+from rote.report.texts.ledger import find_ledger
 from rote.web.files import list_uploads
 
 T = TypeVar("T")
@@ -114,8 +117,6 @@ class Workspace:
 
     def all_ledgers(self) -> dict[str, Path]:
         """Those of the start, then those that were made here."""
-        from rote.report.texts.ledger import find_ledger
-
         folders = sorted(self.made.iterdir()) if self.made.is_dir() else []
         return {**self.ledgers, **{path.name: path for path in folders if find_ledger(path)}}
 
@@ -196,10 +197,6 @@ def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
 
 
 def _input_kind(name: str) -> str:
-    from rote.annotate.store import is_store
-    from rote.corpus import open_corpus
-    from rote.report.texts.ledger import find_ledger
-
     path = Path(name)
     if path.is_dir() and is_index(path):
         return "index"
@@ -228,8 +225,6 @@ def _is_result_file(path: Path) -> bool:
 
 
 def _key_paths(paths: Sequence[Path]) -> dict[str, Path]:
-    from rote.corpus import short_names
-
     return dict(zip(short_names(paths, paths), paths))
 
 

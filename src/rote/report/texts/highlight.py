@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
 
 from rote.core.evidence import Mark
 from rote.report.screen import plain_table
 from rote.report.terminal import mask_controls, strip_controls
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 LINES = re.compile(r"\n")
 BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
@@ -131,8 +131,6 @@ def _number_patterns(spans: Sequence[Mark]) -> dict[str, int]:
 
 def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Text]:
     """Lines of the given width: a line of the text, then its brackets, one line for each lane."""
-    from rich.text import Text
-
     numbers = _number_patterns(spans)
     placed = assign_lanes(text, [span for span in map(partial(_trim_mark, text), spans) if span])
     following, active = 0, list[tuple[Mark, int]]()
@@ -175,8 +173,6 @@ def _trim_mark(text: str, span: Mark) -> Mark | None:
 
 def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
     """The text in lines, broken between words; a word longer than a line is cut."""
-    from rich.cells import cell_len
-
     line_text, columns, letters = list[str](), [0], [0]
 
     def finished() -> _ScreenRow:
@@ -215,8 +211,6 @@ def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
 
 def _draw_bracket(width: int, labels: Sequence[str], closed: tuple[bool, bool]) -> str:
     """A line of so many cells with the longest label that fits; open where the span goes on."""
-    from rich.cells import cell_len
-
     left, line, right, single = tuple(_CORNERS)
     if width == 1:
         return single if all(closed) else _GOES_ON

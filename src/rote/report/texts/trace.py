@@ -7,7 +7,9 @@ all links still lead somewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.text import Text
 
 from rote.core.evidence import Mark
 from rote.core.numbers import format_number
@@ -18,9 +20,6 @@ from rote.report.texts.highlight import BLANK_LINES, MarkedPiece, cut_pieces, ma
 from rote.search.trace.evidence import Span, common_words
 from rote.search.trace.options import MEANING
 from rote.search.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _SCREEN = 15
 """Spans that are printed on the terminal; JSON and the page have all that are listed."""
@@ -136,8 +135,6 @@ def describe_edits(span: Span) -> str:
 
 
 def _span_lines(span: Span, width: int) -> Iterator[Text]:
-    from rich.text import Text
-
     head = Text(f"{several(span.words, 'word')}", style="bold")
     kinds = filter(None, (span.kind, describe_edits(span), "other capitals" * span.recased))
     about = [*kinds, f"{format_number(span.bits, '.0f')} bits", _describe_counts(span)]
@@ -163,8 +160,6 @@ def _shown_runs(span: Span) -> Sequence[tuple[int, int]]:
 
 
 def _parts_line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
-    from rich.text import Text
-
     line = Text(name, style="dim", no_wrap=True)
     for text, matched in parts:
         # White space at the edge of a part keeps words apart.

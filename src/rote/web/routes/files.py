@@ -21,6 +21,7 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.corpus import ReadOptions, open_corpus
+from rote.curate.corpus_reader import json_line, other_fields
 from rote.report.texts import content_hash
 from rote.studies.judge_page import JudgePage, Options, build_page
 from rote.web.app import ApiQuestion, app_state, run_in_pool
@@ -93,8 +94,6 @@ def list_formats() -> list[str]:
 
 def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
     """Read a file so, keep what came out as JSON lines, and give the key of that."""
-    from rote.curate.corpus_reader import json_line
-
     path = opened.file(key)
     if not path.is_file():
         raise OptionError("only a file can be read in another way: name its folder's files")
@@ -117,8 +116,6 @@ def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
 
 def _text_record(document: Document, source: str) -> Mapping[str, Any]:
     """Under the usual names; a field that bears one of them and was not chosen gets another."""
-    from rote.curate.corpus_reader import other_fields
-
     others = {f"given_{n}" if n in _TEXT_NAMES else n: v for n, v in other_fields(document).items()}
     if source and source in others:
         others.setdefault("source", others[source])

@@ -14,6 +14,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.evidence import Mark
@@ -22,9 +23,11 @@ from rote.core.result import Result
 from rote.core.sample import some_texts
 from rote.index.index import Index
 from rote.index.segments.writers import build_layer_segment
-from rote.report.export import rows_csv
+from rote.report.export import results_csv, rows_csv, values_csv
+from rote.report.fragments import render_text
 from rote.report.grid import round_number
 from rote.report.options import check_across
+from rote.report.output import html_page
 from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.web.app import app_state, run_in_pool
 from rote.web.database import MAX_OFFSET
@@ -214,8 +217,6 @@ def _longest_runs(lengths_by_text: Iterable[Sequence[int]], least: int) -> list[
 
 
 def _split_words(texts: Sequence[str]) -> Layer:
-    from rote.annotate import annotators
-
     documents = [Document(str(n), text) for n, text in enumerate(texts)]
     layer = annotators.get()(documents, ("lower",)).layers["lower"]
     has_letters = [any(map(str.isalnum, word)) for word in layer.vocabulary]
@@ -401,8 +402,6 @@ def _text_data(
     request: Request, id: str, source: str, text: str, file: str, order: TextOrder
 ) -> dict[str, Any]:
     """The text itself is looked for in the files, which may be long."""
-    from rote.report.fragments import render_text
-
     history = app_state(request).history
     entry, results = history.get(id), history.results(id)
     problem, rendered, document = "", None, None
@@ -507,15 +506,11 @@ def _result_file(history: History, id: str, name: str) -> tuple[str, str]:
     if name == "result.json":
         return history.study(id).to_json(), "application/json"
     if name == "values.csv":
-        from rote.report.export import results_csv, values_csv
-
         results = history.results(id)
         # A command that makes a data set has tables alone.
         csv_writer = values_csv if any(result.by_source for result in results) else results_csv
         return csv_writer(results), "text/csv; charset=utf-8"
     if name == "report.html":
-        from rote.report.output import html_page
-
         return html_page(history.study(id)), "text/html; charset=utf-8"
     raise UnknownName("file of a result", name, ("result.json", "values.csv", "report.html"))
 

@@ -16,6 +16,7 @@ from rote.annotate.tag_glossary import LEGEND, legend
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.core.table import defined
+from rote.report import fragments
 from rote.report.export import rows_csv
 from rote.web.app import (
     ApiQuestion,
@@ -379,8 +380,6 @@ def _stored_result(request: Request, identity: str) -> Result:
 
 
 def _result_context(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
-    from rote.report import fragments
-
     parameters = request.query_params
     source = parameters.get("source") or first_source(result)
     rows = template_rows(result, source)
