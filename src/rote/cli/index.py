@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 import click
 
@@ -121,32 +121,21 @@ def build(
     carry_out(work, path, summary, reporter, estimate_build(source, options))
 
 
-TextsChange: TypeAlias = "Callable[..., IndexChange]"
-"""Puts texts into the index at a path: adds them, or replaces those with the same ids."""
-
-
-def _add(*where: Any, **how: Any) -> IndexChange:
-    from rote.index.folders.build import add_to_index
-
-    return add_to_index(*where, **how)
-
-
-def _replace(*where: Any, **how: Any) -> IndexChange:
-    from rote.index.folders.maintenance import replace_documents
-
-    return replace_documents(*where, **how)
-
-
 def index_add(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return changed(Path(index), _texts_work(_add, Path(index), texts, options, read, reporter)[0])
+    from rote.index.folders.build import add_to_index
+
+    work, _ = _texts_work(add_to_index, Path(index), texts, options, read, reporter)
+    return changed(Path(index), work)
 
 
 def index_replace(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    work, _ = _texts_work(_replace, Path(index), texts, options, read, reporter)
+    from rote.index.folders.maintenance import replace_documents
+
+    work, _ = _texts_work(replace_documents, Path(index), texts, options, read, reporter)
     return changed(Path(index), work)
 
 
@@ -167,7 +156,9 @@ def add(
     \b
       rote index add IDX more.jsonl
     """
-    work, plan = _texts_work(_add, idx, places_of(inputs), options, read, reporter)
+    from rote.index.folders.build import add_to_index
+
+    work, plan = _texts_work(add_to_index, idx, places_of(inputs), options, read, reporter)
     carry_out(work, idx, summary, reporter, plan)
 
 
@@ -189,12 +180,14 @@ def replace(
     \b
       rote index replace IDX mended.jsonl
     """
-    work, plan = _texts_work(_replace, idx, places_of(inputs), options, read, reporter)
+    from rote.index.folders.maintenance import replace_documents
+
+    work, plan = _texts_work(replace_documents, idx, places_of(inputs), options, read, reporter)
     carry_out(work, idx, summary, reporter, plan)
 
 
 def _texts_work(
-    change: TextsChange,
+    change: Callable[..., IndexChange],
     path: Path,
     texts: Input,
     options: UseOptions,

@@ -38,19 +38,10 @@ from rote.corpus.items import Item, fingerprint, read_items, read_records
 from rote.corpus.memory import hold
 from rote.index.folders.manifest import read_manifest
 from rote.measure import Settings
+from rote.measure.driver import pipeline
 from rote.measure.driver.collection import CollectedTexts, collect_texts
 from rote.measure.driver.multiple_testing import Tests, correct_results
-from rote.measure.driver.pipeline import (
-    Chosen,
-    Policy,
-    ReadTexts,
-    check_read,
-    measure_all,
-    open_corpus_or_store,
-    read_first_fields,
-    report_reading,
-    select_possible,
-)
+from rote.measure.driver.pipeline import Chosen, Policy, ReadTexts
 from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.report.options import (
     WORDS,
@@ -236,9 +227,9 @@ def _measure_items(call: _ReportPolicy, benchmark: Sequence[str], read: ReadOpti
 def _measure_texts(
     call: _ReportPolicy, read: ReadOptions, measure_options: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    texts = open_corpus_or_store(call.inputs, read)
+    texts = pipeline.open_corpus_or_store(call.inputs, read)
     chosen, omitted = plan_measures(
-        read_first_fields(texts), call.options, call.settings, measure_options
+        pipeline.read_first_fields(texts), call.options, call.settings, measure_options
     )
     call.omitted.extend(omitted)
     for line in texts.guesses if isinstance(texts, Corpus) else ():
@@ -248,8 +239,12 @@ def _measure_texts(
         call.omitted += [Omission(choice.name, reason) for choice, _ in chosen if not choice.tested]
         chosen = [choice for choice in chosen if choice[0].tested]
     # Texts and what they were made from are read together; a measure of fields cannot have both.
-    alone = select_possible([choice for choice in chosen if not _reads_fields(choice)], texts, call)
-    beside = select_possible([choice for choice in chosen if _reads_fields(choice)], texts, call)
+    alone = pipeline.select_possible(
+        [choice for choice in chosen if not _reads_fields(choice)], texts, call
+    )
+    beside = pipeline.select_possible(
+        [choice for choice in chosen if _reads_fields(choice)], texts, call
+    )
     if not alone and not beside:
         return
     if is_large(texts, call.settings.sample) and isinstance(texts, Corpus):
@@ -261,7 +256,7 @@ def _measure_texts(
         call.reading = group
         try:
             if group:
-                measure_all(group, texts, call, inputs=inputs)
+                pipeline.measure_all(group, texts, call, inputs=inputs)
         except RoteError as problem:
             if not call.materials:
                 raise
@@ -351,8 +346,8 @@ def draw_texts(
 
 def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Reporter) -> Overview:
     """Sizes and what has to be said of the reading; refuses a reference that is not there."""
-    report_reading(collected, settings, reporter)
-    check_read(collected, settings)
+    pipeline.report_reading(collected, settings, reporter)
+    pipeline.check_read(collected, settings)
     takes = {source: take for source, take in collected.groups.items() if not is_input(source)}
     notes = [*remarks(collected.guessed_languages)]
     if skipped := collected.problems.listed(_MAX_SKIPPED):

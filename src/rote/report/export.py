@@ -23,6 +23,7 @@ from rote.core.facets import EACH
 from rote.core.registry import of_result
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Rows
+from rote.report import value_tables
 from rote.report.cells import (
     EXPORT_COMMAND,
     MAX_ROWS,
@@ -37,6 +38,7 @@ from rote.report.grid import (
     EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
+    GridCell,
     list_cells,
     make_grid,
     order_sources,
@@ -44,18 +46,7 @@ from rote.report.grid import (
     split_facets,
     split_panel,
 )
-from rote.report.grid import GridCell as Value
 from rote.report.terminal import strip_controls
-from rote.report.value_tables import (
-    INTERNAL_TABLES,
-    across_sheets,
-    comparisons_sheet,
-    further_tables,
-    page_sheets,
-    undeclared_table,
-    values_sheet,
-    values_table_layout,
-)
 from rote.report.wording import describe_correction
 
 VALUES = "values"
@@ -160,7 +151,7 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                 yield {n: fields[n] if n in fields else _cell_field(cell, n) for n in columns}
 
 
-def _cell_field(cell: Value, column: str) -> Any:
+def _cell_field(cell: GridCell, column: str) -> Any:
     """`low` of a cell; `matched_low` is that at equal size, `matched` the value itself."""
     name = column.removeprefix("matched").removeprefix("_") or "estimate"
     return getattr(cell.at(column.startswith("matched")), name)
@@ -268,17 +259,23 @@ _MARKS |= {BORDERLINE: r"\odot"}
 
 
 def across_csv(results: Sequence[Result], across: str) -> str:
-    return "\n".join(map(sheet_csv, across_sheets(results, across)))
+    return "\n".join(map(sheet_csv, value_tables.across_sheets(results, across)))
 
 
 def results_latex(results: Sequence[Result], across: str = "") -> str:
     """The values, then the first rows of every other table; with `across` two-way tables alone."""
     if across:
-        sheets = across_sheets(results, across)
+        sheets = value_tables.across_sheets(results, across)
         tables = "\n".join(sheet_latex(sheet, sheet.title) for sheet in sheets)
         return tables + _latex_comments(results)
-    laid = [(result, table) for result in results if (table := values_table_layout(result))]
-    plain = [result for result in results if result.by_source and not values_table_layout(result)]
+    laid = [
+        (result, table) for result in results if (table := value_tables.values_table_layout(result))
+    ]
+    plain = [
+        result
+        for result in results
+        if result.by_source and not value_tables.values_table_layout(result)
+    ]
     parts = [values_latex(plain)] if plain else []
     for result, table in laid:
         parts += [sheet_latex(s) for s in (make_sheets(table, result) if table.limit else ())]
@@ -292,10 +289,12 @@ def results_latex(results: Sequence[Result], across: str = "") -> str:
 
 
 def further_sheets(result: Result) -> Iterator[tuple[str, Sheet]]:
-    declared = further_tables(result)
+    declared = value_tables.further_tables(result)
     table_names = {table.name for table in declared}
-    others = [name for name in result.tables if name not in (*INTERNAL_TABLES, *table_names)]
-    for table in (*declared, *map(undeclared_table, others)):
+    others = [
+        name for name in result.tables if name not in (*value_tables.INTERNAL_TABLES, *table_names)
+    ]
+    for table in (*declared, *map(value_tables.undeclared_table, others)):
         yield from ((table.name, sheet) for sheet in make_sheets(table, result) if sheet.data)
 
 
@@ -386,7 +385,7 @@ def _latex_cell(cell: Cell) -> str:
     return "".join(_SIGNS.get(c, c) for c in escape_latex(cut))
 
 
-def _latex_value(cell: Value) -> str:
+def _latex_value(cell: GridCell) -> str:
     if math.isnan(cell.estimate):
         return "--"
     formatted = round_number(cell.estimate).replace(",", "{,}") + (
@@ -419,10 +418,10 @@ def result_sheets(
 ) -> list[Sheet]:
     """The tables of a result by itself: values, others, tests; or its two-way table alone."""
     if across:
-        return across_sheets([result], across)
-    tests = comparisons_sheet([result], f"tests-{result.measure}")
-    values = [values_sheet(result)] if result.by_source else []
-    others = page_sheets(result) if others is None else others
+        return value_tables.across_sheets([result], across)
+    tests = value_tables.comparisons_sheet([result], f"tests-{result.measure}")
+    values = [value_tables.values_sheet(result)] if result.by_source else []
+    others = value_tables.page_sheets(result) if others is None else others
     return [*values, *others, *([tests] if tests else [])]
 
 

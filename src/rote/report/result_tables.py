@@ -463,7 +463,6 @@ _MIN_CONTEXT = 20
 
 
 def print_originality(result: Result, console: Any) -> None:
-    """Print the tables of a result of `originality`, those of each facet apart."""
     for facet, part in split_facets(result):
         if not part.tables.get("counts"):
             continue

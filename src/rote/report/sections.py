@@ -18,6 +18,7 @@ from rote.core.record import Chapter
 from rote.core.registry import find, main_values, of_result, title_of
 from rote.core.result import Result, Row
 from rote.core.table import Column, make_columns
+from rote.report import value_tables
 from rote.report.cells import Sheet, infer_columns, rows_sheet, shorten_name
 from rote.report.charts import CURVE, VALUES, draw_chart, list_charts
 from rote.report.grid import GridRow, make_grid, result_key
@@ -40,14 +41,6 @@ from rote.report.report import (
 from rote.report.result_tables import describe_ground_truth, rank_sheet, verdict_sheet
 from rote.report.summary import list_alerts, summarize
 from rote.report.svg import chart_spec
-from rote.report.value_tables import (
-    across_sheet,
-    comparisons_sheet,
-    headline_sheet,
-    page_sheets,
-    sources_sheet,
-    values_sheet,
-)
 from rote.report.verdicts import Verdicts, judge_facets
 from rote.report.wording import gather_notes
 
@@ -147,7 +140,6 @@ def format_date(study: Report) -> str:
 
 
 def summary_section(study: Report) -> Section | None:
-    """The verdicts and a few sentences; on demand all the rest."""
     summarized = summarize(study)
     first, *others = [_facet_blocks(facet) for facet in summarized.verdicts if facet.drawn] or [[]]
     blocks: list[Block] = [*first]
@@ -264,7 +256,7 @@ def _tests_group(
     results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
 ) -> list[Block]:
     title_by_key = titles or {result_key(result): title_of(result) for result in results}
-    tests = comparisons_sheet(results, id, title_by_key)
+    tests = value_tables.comparisons_sheet(results, id, title_by_key)
     pairs = any(result.reference == EACH for result in results)
     heading = "Tests of pairs" if pairs else "Tests against the reference"
     return _fold(heading, [tests] if tests else [])
@@ -303,13 +295,15 @@ def panel_section(results: Sequence[Result]) -> Section | None:
         return (row.measure, row.value) in main
 
     blocks: list[Block] = [
-        sources_sheet(panel_results, "panel-values", "The panel in numbers", chosen, titles),
+        value_tables.sources_sheet(
+            panel_results, "panel-values", "The panel in numbers", chosen, titles
+        ),
         *_fold("How values move with length", curve_figures(panel_results)),
     ]
     for result in panel_results:
         section_blocks = [
             *_explanation(result),
-            values_sheet(result, title_of(result)),
+            value_tables.values_sheet(result, title_of(result)),
             *_notes_block(result),
         ]
         blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
@@ -317,13 +311,13 @@ def panel_section(results: Sequence[Result]) -> Section | None:
 
 
 def across_section(study: Report) -> Section | None:
-    headlines = headline_sheet(study.results, study.across)
+    headlines = value_tables.headline_sheet(study.results, study.across)
     if headlines is None:
         return None
     sheets = [
         sheet
         for result in study.results
-        if study.across in result.by and (sheet := across_sheet(result, study.across))
+        if study.across in result.by and (sheet := value_tables.across_sheet(result, study.across))
     ]
     every = BlockGroup("All values", sheets, closed=True)
     return Section("across", f"Side by side: {study.across}", [headlines, every])
@@ -338,8 +332,8 @@ def results_section(id: str, heading: str, results: Sequence[Result]) -> Section
 
 def _result_blocks(result: Result) -> list[Block]:
     drawn = figure_blocks(result).values()
-    values = [values_sheet(result, title_of(result))] if result.by_source else []
-    tables = [*values, *_notes_block(result), *drawn, *page_sheets(result)]
+    values = [value_tables.values_sheet(result, title_of(result))] if result.by_source else []
+    tables = [*values, *_notes_block(result), *drawn, *value_tables.page_sheets(result)]
     return [*_explanation(result), *tables, *_result_tests(result)]
 
 
@@ -364,14 +358,14 @@ def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Sect
         if result.measure == name:
             blocks += _chapter_blocks(study, result, _chapter(name))
         else:
-            figures = [*figure_blocks(result).values(), *page_sheets(result)]
+            figures = [*figure_blocks(result).values(), *value_tables.page_sheets(result)]
             section_blocks = [*_explanation(result), *figures, *_notes_block(result)]
             blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section(name, _chapter(name).heading, blocks)
 
 
 def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Block]:
-    drawn, tables = figure_blocks(result), page_sheets(result)
+    drawn, tables = figure_blocks(result), value_tables.page_sheets(result)
     folds, first = bool(chapter.folded), {f"{result.measure}-{name}" for name in chapter.first}
     open_figures = [block for name, block in drawn.items() if not folds or name in chapter.first]
     open_tables = [table for table in tables if table.id in first]
@@ -391,7 +385,7 @@ def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Blo
     facts = describe_ground_truth(result)
     return [
         *([Paragraph(chapter.lead)] if chapter.lead else _explanation(result)),
-        values_sheet(result, title_of(result)),
+        value_tables.values_sheet(result, title_of(result)),
         *_notes_block(result),
         *open_figures,
         *open_tables,

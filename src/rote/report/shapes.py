@@ -375,7 +375,6 @@ def _share(part: Any) -> None:
 
 
 def stack_facets(drawn: Sequence[tuple[str, Any]]) -> Any:
-    """The chart of each facet under its title."""
     import altair as alt
 
     titled = []

@@ -41,6 +41,7 @@ from rote.report.grid import (
     SIGNIFICANT,
     UNTESTED,
     CellValue,
+    GridCell,
     GridRow,
     Verdict,
     make_grid,
@@ -52,7 +53,6 @@ from rote.report.grid import (
     split_facets,
     split_panel,
 )
-from rote.report.grid import GridCell as Value
 from rote.report.wording import describe_correction
 
 INTERNAL_TABLES = (VALUES, "matched", "curve", "highlight", FAMILY)
@@ -325,7 +325,7 @@ def comparisons_sheet(
     margins = any(not math.isnan(row["value"].margin) for row in data)
 
     def make(row: Mapping[str, Any]) -> list[Cell]:
-        value: Value = row["value"]
+        value: GridCell = row["value"]
         equal = [
             _signed_cell(value.matched.difference, value.matched.mark),
             _p_cell(value.matched.p_corrected, value.matched.verdict),
@@ -395,7 +395,7 @@ def _value_column(name: tuple[str, str], row: GridRow, above: str, at: Collectio
     return Column(name_of_column, heading, "number", ends=ends, also=further, note=note)
 
 
-def _value_cell(value: Value | None) -> Cell:
+def _value_cell(value: GridCell | None) -> Cell:
     if value is None:
         return Cell("")
     equal = value.matched
@@ -412,7 +412,7 @@ def _value_cell(value: Value | None) -> Cell:
     return Cell(round_number(value.estimate), plain, value.mark, tuple(below))
 
 
-def _difference_cell(value: Value) -> Cell:
+def _difference_cell(value: GridCell) -> Cell:
     cell = _signed_cell(value.difference, value.mark)
     ends = value.difference_low, value.difference_high
     if math.isnan(ends[0]):
@@ -438,7 +438,6 @@ _UNTESTED_NOTE = f" {UNTESTED} not tested (see the notes)."
 def _describe_signs(
     results: Sequence[Result], rows: Sequence[GridRow], data: Sequence[Mapping[str, Any]]
 ) -> str:
-    """What the signs mean; only of those that are there."""
     grid_cells = [value for row in data for value in row["values"].values() if value is not None]
     notes = []
     level = next((result.interval.level for result in results if result.interval), None)

@@ -286,8 +286,6 @@ class VerdictComparison:
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """One aspect: its headline value, in all comparisons of a facet."""
-
     name: str
     measure: str
     row: GridRow
@@ -421,7 +419,6 @@ class Verdicts:
 
     @property
     def reading_note(self) -> str:
-        """How the figure is to be read."""
         effect = "Effect: the difference in standard deviations of single texts, with its interval."
         return " ".join(filter(None, (effect, self.values_note)))
 

@@ -233,7 +233,6 @@ class WorkPool:
 
 
 async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any) -> T:
-    """What `work(*arguments)` gives, from one of the app's threads."""
     pool: WorkPool = request.app.state.pool
     if len(pool.queued) >= MAX_QUEUED:
         raise HTTPException(503, "too many requests are waiting: try again in a minute")

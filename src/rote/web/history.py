@@ -140,7 +140,6 @@ class History:
         return id
 
     def read_in(self, path: Path) -> str:
-        """Keep what the shell wrote: one measure, a panel, or a study."""
         results = read_results(path, tables=True)
         data = read_json(path, strict=True)
         modified = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)

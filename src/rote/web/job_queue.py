@@ -33,16 +33,8 @@ from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError, RoteError
 from rote.core.json_reader import parse_json
-from rote.web.database import (
-    NotStored,
-    current_time,
-    disk_full_message,
-    hold_open,
-    insert_rows,
-    make_private_folder,
-    open_database,
-    to_storable,
-)
+from rote.web import database
+from rote.web.database import NotStored
 from rote.web.errors import Busy, http_status
 from rote.web.files import fingerprint, hash_parts
 from rote.web.form_fields import form_pairs, form_to_json
@@ -116,11 +108,11 @@ class JobStore:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._locks = make_private_folder(store / "servers")
+        self._locks = database.make_private_folder(store / "servers")
         self.server = uuid4().hex[:12]
         self._lock = os.open(self._locks / self.server, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._held = hold_open(store)
+        self._held = database.hold_open(store)
         self._find_interrupted()
 
     def close(self) -> None:
@@ -135,9 +127,11 @@ class JobStore:
         row = asdict(job)
         row["made"] = row.pop("created")
         row |= {name: json.dumps(row[name]) for name in _JSON}
-        texts = {n: to_storable(value) for n, value in row.items() if isinstance(value, str)}
-        with open_database(self._store) as file:
-            insert_rows(file, "jobs", [row | texts])
+        texts = {
+            n: database.to_storable(value) for n, value in row.items() if isinstance(value, str)
+        }
+        with database.open_database(self._store) as file:
+            database.insert_rows(file, "jobs", [row | texts])
 
     def get(self, id: str) -> Job:
         job = self._one("where id = ?", id)
@@ -148,7 +142,7 @@ class JobStore:
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
         chosen = f"state in ({', '.join('?' * len(states))})" if states else "not cleared"
         query = f"{_ALL} where {chosen} order by made desc, rowid desc limit ?"
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             return [_from_row(row) for row in file.execute(query, (*states, limit))]
 
     def finished(self, key: str) -> Job | None:
@@ -160,17 +154,17 @@ class JobStore:
         return self._one("where result = ? order by ended desc", result)
 
     def _one(self, where: str, value: str) -> Job | None:
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             row = file.execute(f"{_ALL} {where} limit 1", (value,)).fetchone()
         return _from_row(row) if row else None
 
     def remove(self, id: str) -> None:
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             file.execute("delete from jobs where id = ?", (id,))
 
     def clear(self) -> int:
         marks = ", ".join("?" * len(OPEN))
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             query = f"update jobs set cleared = 1 where state not in ({marks}) and not cleared"
             return file.execute(query, OPEN).rowcount
 
@@ -183,7 +177,7 @@ class JobStore:
                 path.unlink(missing_ok=True)
 
     def _interrupted(self, job: Job) -> Job:
-        lost = replace(job, state="interrupted", ended=current_time())
+        lost = replace(job, state="interrupted", ended=database.current_time())
         self.put(lost)
         return lost
 
@@ -270,7 +264,7 @@ class JobQueue:
     ) -> Job:
         """Queue a piece of work; the finished one, where the same was done before."""
         form_class(kind)
-        if to_storable(text := json.dumps(settings, ensure_ascii=False)) != text:
+        if database.to_storable(text := json.dumps(settings, ensure_ascii=False)) != text:
             problem = "an unpaired surrogate in a setting: fix the escape, \\ud800 to \\udfff"
             raise OptionError(problem)
         key = self.key(kind, settings, files, indexes)
@@ -288,7 +282,7 @@ class JobQueue:
                 indexes=list(indexes),
                 key=key,
                 state="waiting",
-                created=current_time(),
+                created=database.current_time(),
                 server=self._ledger.server,
             )
             self._ledger.put(job)  # what cannot be written is not begun
@@ -377,7 +371,9 @@ class JobQueue:
         """Begin what waits, as long as there is room."""
         while self._waiting and len(self._processes) < self._opened.at_once and not self._stopping:
             waiting, progress = self._now[self._waiting.pop(0)], JobProgress("starting")
-            job = replace(waiting, state="running", started=current_time(), progress=progress)
+            job = replace(
+                waiting, state="running", started=database.current_time(), progress=progress
+            )
             folder = ""
             try:
                 folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
@@ -385,7 +381,7 @@ class JobQueue:
             except OSError as error:
                 # No memory, or too many processes: the next one may have more luck.
                 shutil.rmtree(folder, ignore_errors=True)
-                why = disk_full_message(error, (Path(tempfile.gettempdir()),)) or error
+                why = database.disk_full_message(error, (Path(tempfile.gettempdir()),)) or error
                 self._end_job(replace(job, state="failed", error=f"cannot be started: {why}"))
                 continue
             self._processes[job.id] = process
@@ -500,7 +496,7 @@ class JobQueue:
             logging.getLogger("rote.web").error("job %s cannot be written: %s", job.id, error)
 
     def _end_job(self, job: Job) -> Job:
-        ended = replace(job, ended=current_time())
+        ended = replace(job, ended=database.current_time())
         self._write(ended)
         self._now.pop(job.id, None)
         self._written.pop(job.id, None)

@@ -52,7 +52,6 @@ def environment() -> Environment:
 
 
 def render_page(request: Request, name: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """The page `name`, with what every page knows: the request and what was opened."""
     template = environment().get_template(name)
     opened = request.app.state.workspace
     return HTMLResponse(template.render(request=request, opened=opened, **context), status)

@@ -83,7 +83,6 @@ def _name_fields(study: Report) -> Report:
 
 
 def _make_glance(parts: Sequence[Section]) -> list[HtmlFragment]:
-    """The report's verdicts, or ranks, and first sentences; alerts where nothing was compared."""
     blocks_by_id = {part.id: part.blocks for part in parts}
     first = blocks_by_id.get("summary", ())
     blocks: list[Block] = [block for block in first if isinstance(block, (Verdicts, Sheet))]

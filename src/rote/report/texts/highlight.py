@@ -115,7 +115,6 @@ class _ScreenRow:
 
 
 def print_highlighted(text: str, spans: Sequence[Mark], console: Any) -> None:
-    """Print a text with its spans, and below it what the numbers mean."""
     for line in highlight_lines(text, spans, console.width):
         console.print(line, no_wrap=True, highlight=False, soft_wrap=True)
     counts, numbers = Counter(span.label for span in spans), _number_patterns(spans)

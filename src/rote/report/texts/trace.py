@@ -73,7 +73,6 @@ def print_trace(traced: Trace, console: Any) -> None:
 
 
 def trace_page(traced: Trace, title: str) -> str:
-    """One page for itself: no network, no script made from data."""
     numbers = number_spans(traced)
     documents = list_documents(traced.spans, numbers)
     of_text: dict[int, list[Span]] = {}

@@ -15,17 +15,9 @@ from starlette.datastructures import UploadFile as Uploaded
 
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.web import files, form_fields
+from rote.web import compare_form, files, form_fields
 from rote.web.app import ApiQuestion, app_state
-from rote.web.compare_form import (
-    DEFAULT_MEASURES,
-    CompareForm,
-    guess_settings,
-    measure_fields,
-    missing_input,
-    offered_measures,
-    settings_fields,
-)
+from rote.web.compare_form import DEFAULT_MEASURES, CompareForm, guess_settings
 from rote.web.errors import http_status
 from rote.web.files import ALL_RECORDS, first_readable, list_sources, preview_file
 from rote.web.form_fields import form_pairs
@@ -131,8 +123,8 @@ def _compare_response(
         files=looks,
         given=set(opened.files),
         new=new,
-        measures=[_measure_data(name, comparison) for name in offered_measures()],
-        shared=_shown_fields(settings_fields(), comparison.settings),
+        measures=[_measure_data(name, comparison) for name in compare_form.offered_measures()],
+        shared=_shown_fields(compare_form.settings_fields(), comparison.settings),
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=list_sources(
@@ -159,10 +151,10 @@ def _measure_data(name: str, comparison: CompareForm) -> dict[str, Any]:
         "name": name,
         "title": metric.title,
         "says": plugins.summary("measure", name),
-        "fields": _shown_fields(measure_fields(name), options),
+        "fields": _shown_fields(compare_form.measure_fields(name), options),
         "changed": bool(options),
         "usual": name in DEFAULT_MEASURES,
-        "needs": missing_input(metric),
+        "needs": compare_form.missing_input(metric),
     }
 
 
@@ -198,10 +190,15 @@ def start_comparison(request: Request, question: CompareQuestion) -> dict[str, A
 @router.get("/api/measures", tags=["compare"], summary="The measures and their options")
 def list_measures() -> list[dict[str, Any]]:
     rows = []
-    for name in offered_measures():
+    for name in compare_form.offered_measures():
         about = _measure_data(name, CompareForm(()))
         shown_fields = {key: about[key] for key in ("name", "title", "says", "needs")}
-        rows.append({**shown_fields, "options": form_fields.describe_fields(measure_fields(name))})
+        rows.append(
+            {
+                **shown_fields,
+                "options": form_fields.describe_fields(compare_form.measure_fields(name)),
+            }
+        )
     return rows
 
 

@@ -52,7 +52,6 @@ FRAGMENT_KINDS = ("cited", "original", "common")
 
 
 def trace_facts(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
-    """What the matches come to: a few numbers, each with what it means."""
     text, least = traced.texts[0], traced.options.min_words
     longest = max((span.words for span in traced.spans), default=0)
     matches = sum(traced.span_counts.values())
