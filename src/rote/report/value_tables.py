@@ -308,9 +308,8 @@ def _two_way_cell(cell: CellValue) -> dict[str, Any]:
     """One value of a group; its difference as a share of what the reference has."""
     reference = cell.estimate - cell.difference
     delta = cell.difference / abs(reference) if reference else math.nan
-    return {name: getattr(cell, name) for name in ("estimate", "low", "high", "mark")} | {
-        "delta": delta
-    }
+    fields = {name: getattr(cell, name) for name in ("estimate", "low", "high", "mark")}
+    return {**fields, "delta": delta}
 
 
 def comparisons_sheet(

@@ -53,6 +53,7 @@ def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Res
 @router.post("/compare", include_in_schema=False)
 @router.post("/uploads", include_in_schema=False)
 async def send_form(request: Request) -> Response:
+    """Start the work, or keep files and show the form again with them alone chosen."""
     start = request.url.path == "/compare"
     async with request.form(max_files=_MOST_FILES) as form:
         return await run_in_threadpool(_take_form, request, form, start=start)
