@@ -411,7 +411,7 @@ def test_what_could_not_be_found_is_never_called_no_difference(
     kinds = {statement.kind for statement in summary(made_study([one]))}
     assert kinds <= {"found"}
     cells = [cell for row in make_grid(one) for cell in row.cells.values()]
-    assert {mark for cell in cells for mark in (cell.mark, cell.matched_mark)} <= {"", "?"}
+    assert {mark for cell in cells for mark in (cell.mark, cell.matched.mark)} <= {"", "?"}
     if any(not math.isnan(row["difference"]) for row in result.comparisons):
         assert "?" in tables.results_text([one])
         assert "not tested" in said

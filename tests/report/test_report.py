@@ -55,9 +55,9 @@ def test_cells_carry_what_the_result_holds(result: rote.Result) -> None:
     cell = row.cells["same"]
     assert cell.estimate == result.by_source["same"].values["ttr"]
     assert (cell.low, cell.high) == result.by_source["same"].intervals["ttr"]
-    assert (cell.mark, cell.matched_mark) == ("", "▼"), "tested at equal length"
+    assert (cell.mark, cell.matched.mark) == ("", "▼"), "tested at equal length"
     assert row.matched_at.endswith("words")
-    assert not math.isnan(cell.matched)
+    assert not math.isnan(cell.matched.estimate)
 
 
 def test_sets_of_texts_are_not_called_texts() -> None:

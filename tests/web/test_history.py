@@ -80,7 +80,6 @@ def test_the_newest_is_first_and_words_are_found_anywhere(history: History) -> N
     assert history.entries("' or 1 = 1 --") == []
     assert history.count("model|x") == 2
     assert len(history.entries(limit=1, offset=1)) == 1
-    assert history.entries(kind="trace") == []
 
 
 def test_what_is_deleted_is_gone(history: History) -> None:

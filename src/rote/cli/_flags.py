@@ -75,7 +75,6 @@ class SectionedCommand(click.Command):
             ctx.exit()
 
     def full_help(self, ctx: click.Context) -> str:
-        """The help with every option."""
         ctx.meta[_FULL] = True
         try:
             return self.get_help(ctx)
@@ -132,11 +131,12 @@ class Rooms(click.Group):
         raise NotImplementedError
 
     def load(self, name: str, room: str) -> click.Command:
-        command: click.Command = plugins.load(room, name).command
+        loaded = plugins.load(room, name)
+        # Of commands that share a file the member is the command, else the module that holds it.
+        command: click.Command = getattr(loaded, "command", loaded)
         return command
 
     def summary(self, name: str, room: str) -> str:
-        """What a command does, in a line."""
         return plugins.summary(room, name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -239,7 +239,6 @@ def _fit(line: str, width: int) -> str:
 
 
 def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.Option]:
-    """One flag per field of an options dataclass."""
     from rote.core.metric import hints_of
 
     hints, skip = hints_of(options), set(skip)
@@ -298,7 +297,6 @@ def command_of(
 
 
 def section(kind: Any, default: str = "Options") -> str:
-    """The heading of the flags that a class of options makes."""
     return str(getattr(kind, "SECTION", default))
 
 
@@ -307,7 +305,6 @@ def files_argument(name: str = "inputs", metavar: str = "FILE...") -> click.Argu
 
 
 def build(options: type[Options], parsed: dict[str, Any]) -> Options:
-    """The options object from what click parsed."""
     names = {field.name for field in dataclasses.fields(options)}  # type: ignore[arg-type]
     return options(**{name: value for name, value in parsed.items() if name in names})
 

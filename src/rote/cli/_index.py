@@ -110,7 +110,6 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
 
 
 def about(index: Index) -> dict[str, Any]:
-    """What JSON says of the index that was asked."""
     if index.manifest is None:
         facts = {"documents": index.documents_held, "words": index.items_held()}
         return {"index": "in memory", "signature": index.recipe.signature, **facts}
@@ -136,7 +135,7 @@ class UseOptions:
     engine: str | None = engine_option()
 
 
-Change: TypeAlias = "Callable[[], IndexChange | Manifest]"
+Change: TypeAlias = "Callable[[], IndexChange | Manifest | Index]"
 
 
 def changed(path: Path, work: Change) -> Index:
@@ -186,7 +185,6 @@ def carry_out(
 
 
 def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
-    """All that is to be known of an index, as JSON holds it."""
     from rote.index.factory import open_index
 
     index = open_index(path, reporter)

@@ -18,8 +18,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import click
 
@@ -31,6 +32,9 @@ from rote.core.record import LINES as LINES
 from rote.core.result import Result, panel_to_json
 from rote.core.signature import Signature
 
+if TYPE_CHECKING:
+    from rote.core.evidence import Evidence
+
 STDOUT = Path("-")
 FOLDER, NAMES, RESULT, REPORT = "folder", "names", "result", "report"
 _FILES = (".json", ".jsonl", ".csv", ".tsv", ".tex", ".txt", ".md", ".html", ".xlsx", ".parquet")
@@ -39,8 +43,7 @@ _NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND", "FIELD=
 
 
 def check_places(params: Sequence[click.Parameter], parsed: Mapping[str, Any]) -> None:
-    """Refuse what would be written over an input, twice to one file, nowhere, or in a form that
-    its name does not tell."""
+    """Refuse a target that is an input, another's target, no place, or of an unknown form."""
     read = [place for param in params for place in _read(param, parsed.get(param.name or ""))]
     key_by_path: dict[Path, str] = {}
     for param in params:
@@ -164,10 +167,7 @@ class Output:
         return None if self.output == STDOUT else self.output
 
     def form(self, *, page: bool = False) -> str:
-        """`table`, `json`, `csv`, `latex` or `md`, `html` where there is such a page.
-
-        Called before the work, so that nothing is measured in vain.
-        """
+        """`table`, `json`, `csv`, `latex`, `md` or `html`; called before the work."""
         chosen = [name for name in _FLAGS if getattr(self, name, False)]
         if len(chosen) > 1:
             raise OptionError(f"choose one of {', '.join('--' + name for name in chosen)}")
@@ -236,7 +236,6 @@ class Gate:
     )
 
     def limits(self) -> dict[str, float]:
-        """What was asked for; called before the work."""
         limits = {}
         for limit in self.fail_above:
             name, equals, number = limit.partition("=")
@@ -250,7 +249,6 @@ class Gate:
         return limits
 
     def check(self, results: Sequence[Result]) -> None:
-        """Say which values are larger than they may be, and exit with status 1."""
         failed = []
         for name, most in self.limits().items():
             for source, value in _numbers(results, name):
@@ -267,7 +265,6 @@ class Gate:
 
 def _numbers(results: Sequence[Result], name: str) -> list[tuple[str, float]]:
     """A value of every source; a column of a table where no value has that name."""
-    # Lists: measures of a panel share names of values, and each of them counts.
     values = [
         (value, f"{source}{_measure(result, results)}", number)
         for result in results
@@ -300,8 +297,7 @@ def emit(
     *,
     page: bool = False,
 ) -> None:
-    """Print or write in the form that was asked for: `show` prints to a rich console, `forms`
-    make the others."""
+    """Print or write in the form asked for: `show` prints to a console, `forms` make others."""
     from rote.report.screen import plain_text
 
     form = output.form(page=page)
@@ -313,7 +309,6 @@ def emit(
 
 
 def send(text: str, path: Path | None) -> None:
-    """To a file, or to standard output."""
     # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if path is not None:
@@ -345,69 +340,57 @@ def deliver(
     show: Callable[[Any], None] | None = None,
 ) -> None:
     """Print or write the results of measures; `show` where more than their tables is shown."""
+    from rote.report import export
     from rote.report import result_tables as tables
-    from rote.report.export import across_csv, results_csv, results_latex, results_markdown
 
     draw(results, output, panel=panel)
-    if across := output.across:
-        from rote.report.fragments import results_page
-
-        emit(
-            output,
-            lambda console: tables.print_results(results, console, across),
-            {
-                "csv": lambda: across_csv(results, across),
-                "latex": lambda: results_latex(results, across),
-                "md": lambda: results_markdown(results, across),
-                "html": lambda: results_page(results, across),
-            },
-            page=True,
-        )
+    across, highlighted = output.across or "", results[0].tables.get("highlight")
+    has_page, is_panel = bool(across or highlighted), isinstance(output, PanelOutput)
+    if is_panel and output.path and output.form(page=has_page) == "parquet":
+        write_atomically(output.path, export.values_parquet(results))
         return
-    if isinstance(output, PanelOutput) and output.path and output.form() == "parquet":
-        from rote.report.export import values_parquet
-
-        write_atomically(output.path, values_parquet(results))
-        return
-    forms = {
-        "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
-        "csv": lambda: results_csv(results),
-        "latex": lambda: results_latex(results),
-        "md": lambda: results_markdown(results),
-    }
-    if highlighted := results[0].tables.get("highlight"):
-        _mark(highlighted[0], output, forms)
-        return
-    if isinstance(output, PanelOutput) and not output.all:
-        show = show or (lambda console: tables.print_panel(results, console))
-    emit(output, show or (lambda console: tables.print_results(results, console)), forms)
-
-
-def _mark(
-    row: Mapping[str, Any], output: OutputOptions, forms: Mapping[str, Callable[[], str]]
-) -> None:
-    """One text with what was found in it: on the terminal, or as a page."""
-    from rote.core.evidence import Evidence, Mark
-    from rote.report.terminal import strip_controls
-    from rote.report.texts import highlight
-
-    spans = [Mark(s["start"], s["end"], s["template"], "template") for s in row["spans"]]
-    evidence = Evidence("templates", row["source"], row["id"], row["text"], spans)
-
-    def show(console: Any) -> None:
-        console.print(f"{strip_controls(f'{evidence.source}: {evidence.id}')}\n", style="bold")
-        highlight.print_highlighted(evidence.text, spans, console)
 
     def page() -> str:
-        from rote.report.fragments import text_page
+        from rote.report.fragments import results_page, text_page
 
-        return text_page(evidence)
+        return results_page(results, across) if across else text_page(_evidence(highlighted))
 
-    emit(output, show, {**forms, "html": page}, page=True)
+    forms = {
+        "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
+        "csv": lambda: (
+            export.across_csv(results, across) if across else export.results_csv(results)
+        ),
+        "latex": lambda: export.results_latex(results, across),
+        "md": lambda: export.results_markdown(results, across),
+        "html": page,
+    }
+    if across or show is None:
+        show = partial(tables.print_results, results, across=across)
+        if highlighted and not across:
+            show = partial(_print_evidence, _evidence(highlighted))
+        elif isinstance(output, PanelOutput) and not (across or output.all):
+            show = partial(tables.print_panel, results)
+    emit(output, show, forms, page=has_page)
+
+
+def _evidence(rows: Any) -> Evidence:
+    """One text with what was found in it."""
+    from rote.core.evidence import Evidence, Mark
+
+    (row,) = rows
+    spans = [Mark(s["start"], s["end"], s["template"], "template") for s in row["spans"]]
+    return Evidence("templates", row["source"], row["id"], row["text"], spans)
+
+
+def _print_evidence(evidence: Evidence, console: Any) -> None:
+    from rote.report.terminal import strip_controls
+    from rote.report.texts.highlight import print_highlighted
+
+    console.print(f"{strip_controls(f'{evidence.source}: {evidence.id}')}\n", style="bold")
+    print_highlighted(evidence.text, evidence.marks, console)
 
 
 def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = False) -> None:
-    """The first of the figures for --figure, all of them for --figures, each under its name."""
     if not (output.figure or output.figures):
         return
     from rote.report.charts import (

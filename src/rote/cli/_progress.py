@@ -36,11 +36,9 @@ def _rate(unit: str, task: Any) -> str:
 
 
 def _compiling(task: Any) -> str:
-    """The kernel that is being compiled."""
     from rote.core.kernel_cache import COMPILING
 
-    name = COMPILING[:1]
-    return f"compiling {name[0]}, once" if name else ""
+    return "".join(f"compiling {kernel}, once" for kernel in COMPILING[:1])
 
 
 class TerminalReporter:

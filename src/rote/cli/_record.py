@@ -177,8 +177,7 @@ def _with_lines(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _account(record: Study, result: Result, invocation: Invocation) -> None:
-    """What a command that makes a data set tells of it: an account and a table, or JSON; beside the
-    data where those go to standard output."""
+    """What a command tells of the data set it made; on standard error where the data go to `-`."""
     assert record.account is not None
     target = invocation.options["output"] or Path(result.about["folder"])
     if record.ledger:

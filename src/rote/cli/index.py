@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 import click
 
@@ -50,8 +50,8 @@ from rote.corpus import Corpus, Input, ReadOptions
 from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
-    from rote.annotate.store import Store
     from rote.index.folders.build import IndexChange
+    from rote.index.folders.source import BuildEstimate
     from rote.index.index import Index
     from rote.search.originality.authors import DocumentSources
     from rote.search.originality.edges import Rule
@@ -121,32 +121,22 @@ def build(
     carry_out(work, path, summary, reporter, estimate_build(source, options))
 
 
-TextsChange: TypeAlias = "Callable[..., IndexChange]"
-"""Puts texts into the index at a path: adds them, or replaces those with the same ids."""
-
-
-def _add(*where: Any, **how: Any) -> IndexChange:
-    from rote.index.folders.build import add_to_index
-
-    return add_to_index(*where, **how)
-
-
-def _replace(*where: Any, **how: Any) -> IndexChange:
-    from rote.index.folders.maintenance import replace_documents
-
-    return replace_documents(*where, **how)
-
-
 def index_add(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return _changed_texts(_add, index, texts, options, read, reporter)
+    from rote.index.folders.build import add_to_index
+
+    work, _ = _texts_work(add_to_index, Path(index), texts, options, read, reporter)
+    return changed(Path(index), work)
 
 
 def index_replace(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return _changed_texts(_replace, index, texts, options, read, reporter)
+    from rote.index.folders.maintenance import replace_documents
+
+    work, _ = _texts_work(replace_documents, Path(index), texts, options, read, reporter)
+    return changed(Path(index), work)
 
 
 @command_of(None, index_argument(), files_argument(metavar="INPUT..."))
@@ -166,7 +156,10 @@ def add(
     \b
       rote index add IDX more.jsonl
     """
-    _change_texts(_add, idx, inputs, options, read, summary, reporter)
+    from rote.index.folders.build import add_to_index
+
+    work, plan = _texts_work(add_to_index, idx, places_of(inputs), options, read, reporter)
+    carry_out(work, idx, summary, reporter, plan)
 
 
 @command_of(None, index_argument(), files_argument(metavar="INPUT..."))
@@ -187,40 +180,26 @@ def replace(
     \b
       rote index replace IDX mended.jsonl
     """
-    _change_texts(_replace, idx, inputs, options, read, summary, reporter)
+    from rote.index.folders.maintenance import replace_documents
+
+    work, plan = _texts_work(replace_documents, idx, places_of(inputs), options, read, reporter)
+    carry_out(work, idx, summary, reporter, plan)
 
 
-def _changed_texts(
-    change: TextsChange,
-    index: str | Path,
+def _texts_work(
+    change: Callable[..., IndexChange],
+    path: Path,
     texts: Input,
     options: UseOptions,
     read: ReadOptions,
     reporter: Reporter,
-) -> Index:
-    """Change the index, and open it as it is then."""
-    from rote.index.folders.manifest import read_manifest
-
-    read_manifest(path := Path(index))
-    source = source_of(texts, path, read, reporter)
-    return changed(path, _texts_work(change, path, source, options, reporter))
-
-
-def _change_texts(
-    change: TextsChange,
-    path: Path,
-    inputs: tuple[str, ...],
-    options: UseOptions,
-    read: ReadOptions,
-    summary: SummaryOptions,
-    reporter: TerminalReporter,
-) -> None:
-    """Change the index at `path`, and print what it needs and has become."""
+) -> tuple[Change, BuildEstimate]:
+    """What changes the index at `path`, and what that will need."""
     from rote.index.folders.manifest import read_manifest
     from rote.index.folders.source import estimate_build
 
     manifest = read_manifest(path)
-    source = source_of(places_of(inputs), path, read, reporter)
+    source = source_of(texts, path, read, reporter)
     subwords = {each.layer: f"{each.layer}:{path / each.file}" for each in manifest.subwords}
     as_built = BuildOptions(
         layers=tuple(subwords.get(name, name) for name in manifest.sorted_layers),
@@ -231,15 +210,9 @@ def _change_texts(
         jobs=options.jobs,
         engine=options.engine,
     )
-    work = _texts_work(change, path, source, options, reporter)
-    carry_out(work, path, summary, reporter, estimate_build(source, as_built))
-
-
-def _texts_work(
-    change: TextsChange, path: Path, source: Corpus | Store, options: UseOptions, reporter: Reporter
-) -> Change:
     used = {name: getattr(options, name) for name in ("memory", "jobs", "engine")}
-    return partial(change, path, source, **used, reporter=reporter)
+    work = partial(change, path, source, **used, reporter=reporter)
+    return work, estimate_build(source, as_built)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +280,10 @@ def _remove_work(
 def index_add_layer(
     index: str | Path, layer: str, options: UseOptions, reporter: Reporter
 ) -> Index:
-    return changed(Path(index), _add_layer_work(Path(index), layer, options, reporter))
+    from rote.index.folders.maintenance import add_layer
+
+    how: dict[str, Any] = {"jobs": options.jobs, "engine": options.engine, "reporter": reporter}
+    return changed(Path(index), partial(add_layer, Path(index), layer, **how))
 
 
 @command_of(
@@ -329,19 +305,14 @@ def add_layer(
       rote index add-layer IDX lemma
       rote index add-layer IDX meaning
     """
-    carry_out(_add_layer_work(idx, layer, options, reporter), idx, summary, reporter)
-
-
-def _add_layer_work(path: Path, layer: str, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.maintenance import add_layer
-
-    return partial(
-        add_layer, path, layer, jobs=options.jobs, engine=options.engine, reporter=reporter
-    )
+    carry_out(partial(index_add_layer, idx, layer, options, reporter), idx, summary, reporter)
 
 
 def index_merge(index: str | Path, options: UseOptions, reporter: Reporter) -> Index:
-    return changed(Path(index), _merge_work(Path(index), options, reporter))
+    from rote.index.folders.maintenance import merge_index
+
+    how: dict[str, Any] = {"memory": options.memory, "threads": options.jobs, "reporter": reporter}
+    return changed(Path(index), partial(merge_index, Path(index), **how))
 
 
 @command_of(None, index_argument())
@@ -355,15 +326,7 @@ def merge(
     \b
       rote index merge IDX
     """
-    carry_out(_merge_work(idx, options, reporter), idx, summary, reporter)
-
-
-def _merge_work(path: Path, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.maintenance import merge_index
-
-    return partial(
-        merge_index, path, memory=options.memory, threads=options.jobs, reporter=reporter
-    )
+    carry_out(partial(index_merge, idx, options, reporter), idx, summary, reporter)
 
 
 _NAMED = 8
@@ -404,15 +367,12 @@ def info(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None
         console.print(plain_table(columns, rows))
 
 
-def _meanings(about: Mapping[str, Any] | None) -> dict[str, str]:
-    if about is None:
-        return {}
-    per_word = f", {about['bytes_per_word']:.1f} bytes per word" if about["sentences"] else ""
-    sentences = several(about["sentences"], "sentence")
-    return {"meanings": f"{about['signature']}, of {sentences}{per_word}"}
-
-
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    meanings = {}
+    if about := facts.get("meanings"):
+        per_word = f", {about['bytes_per_word']:.1f} bytes per word" if about["sentences"] else ""
+        sentences = several(about["sentences"], "sentence")
+        meanings = {"meanings": f"{about['signature']}, of {sentences}{per_word}"}
     sources = [f"{name} ({documents:,})" for name, documents in facts["sources"].items()]
     more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
     listed = f"{len(sources):,}: {', '.join(sources[:_NAMED])}{more}"
@@ -421,7 +381,7 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
         "format": f"{facts['format']}, {facts['form']}, generation {facts['generation']}",
         "annotator": facts["signature"],
         **facts["subwords"],
-        **_meanings(facts.get("meanings")),
+        **meanings,
         "documents": f"{facts['documents']:,}",
         "words": f"{facts['words']:,}",
         "authors": f"{facts['authors']:,} (field '{facts['author_field']}')",
@@ -680,8 +640,7 @@ def _write(fragments: Iterable[OriginalFragment], file: TextIO) -> None:
     for fragment in fragments:
         place = fragment.place
         where = {name: getattr(place, name) for name in ("document", "author", "start", "end")}
-        record = {"words": fragment.words, **where}
-        file.write(json.dumps(record, ensure_ascii=True) + "\n")
+        file.write(json.dumps({"words": fragment.words, **where}) + "\n")
 
 
 @contextmanager

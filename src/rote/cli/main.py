@@ -35,8 +35,7 @@ _FORMS = ("--json", "--csv", "--latex", "--md")
 
 
 class Rote(Rooms):
-    """Records come from `measure/` and `studies/`, what is no record from `cli/commands/`; none is
-    imported here."""
+    """Records of `measure/` and `studies/`, and `cli/commands/`; none is imported here."""
 
     moved = MOVED
 

@@ -1,14 +1,8 @@
 """From inputs to a report: all that can be measured of some texts, on one reading of them.
 
-    report = make_report("stories.jsonl", settings=Settings(by=("source",), reference="human"))
-
 A measure that fails is left out with the reason, and no other result is lost. Where there is more
 text than any measure gets, words are counted first, which is quick; only the texts that are drawn
-are tagged and parsed.
-
-What a report rests on is listed with it: texts, corpora and test items with fingerprints and sizes,
-models and tokenizers with versions and licences. Tools are read from the signatures of the results,
-so that nothing is named that was not used, and nothing that was used is missing.
+are tagged and parsed. Tools and licences are read from the signatures of the results.
 """
 
 from __future__ import annotations
@@ -21,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from rote import run
+from rote.annotate import annotators
+from rote.annotate.annotators import rote as english_models
 from rote.annotate.language_check import remarks
 from rote.annotate.store import Store
 from rote.compare.multiple_testing import MAX_PERMUTATIONS
-from rote.core import distribution, plugins
+from rote.core import plugins
 from rote.core.distribution import version
 from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
@@ -37,23 +33,15 @@ from rote.core.record import Study
 from rote.core.registry import of_result
 from rote.core.result import Result, read_results
 from rote.core.sample import Need
-from rote.corpus import Corpus, DuplicateIds, Input, Part, ReadOptions, open_corpus
+from rote.corpus import Corpus, DuplicateIds, Input, ReadOptions, open_corpus
 from rote.corpus.items import Item, fingerprint, read_items, read_records
 from rote.corpus.memory import hold
+from rote.index.folders.manifest import read_manifest
 from rote.measure import Settings
+from rote.measure.driver import pipeline
 from rote.measure.driver.collection import CollectedTexts, collect_texts
 from rote.measure.driver.multiple_testing import Tests, correct_results
-from rote.measure.driver.pipeline import (
-    Chosen,
-    Policy,
-    ReadTexts,
-    check_read,
-    measure_all,
-    open_corpus_or_store,
-    read_first_fields,
-    report_reading,
-    select_possible,
-)
+from rote.measure.driver.pipeline import Chosen, Policy, ReadTexts
 from rote.report.options import (
     WORDS,
     Limits,
@@ -212,8 +200,10 @@ def _measure_items(call: _ReportPolicy, benchmark: Sequence[str], read: ReadOpti
     call.omitted.append(
         Omission("diversity", f"the input contains test items ({', '.join(benchmark)}), not texts")
     )
-    every, material = read_items_material(call.inputs, read)
-    call.materials.append(material)
+    every = list(read_items(call.inputs, read=read))
+    tasks = ", ".join(dict.fromkeys(item.task for item in every))
+    facts = {"items": len(every), "tasks": tasks}
+    call.materials.append(Material("items", name_inputs(call.inputs), fingerprint(every), facts))
     context = report_context(call.options, call.settings)
     for study in item_studies():
         options = study.report(context) if study.report else ""
@@ -236,9 +226,9 @@ def _measure_items(call: _ReportPolicy, benchmark: Sequence[str], read: ReadOpti
 def _measure_texts(
     call: _ReportPolicy, read: ReadOptions, measure_options: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    texts = open_corpus_or_store(call.inputs, read)
+    texts = pipeline.open_corpus_or_store(call.inputs, read)
     chosen, omitted = plan_measures(
-        read_first_fields(texts), call.options, call.settings, measure_options
+        pipeline.read_first_fields(texts), call.options, call.settings, measure_options
     )
     call.omitted.extend(omitted)
     for line in texts.guesses if isinstance(texts, Corpus) else ():
@@ -248,8 +238,12 @@ def _measure_texts(
         call.omitted += [Omission(choice.name, reason) for choice, _ in chosen if not choice.tested]
         chosen = [choice for choice in chosen if choice[0].tested]
     # Texts and what they were made from are read together; a measure of fields cannot have both.
-    alone = select_possible([choice for choice in chosen if not _reads_fields(choice)], texts, call)
-    beside = select_possible([choice for choice in chosen if _reads_fields(choice)], texts, call)
+    alone = pipeline.select_possible(
+        [choice for choice in chosen if not _reads_fields(choice)], texts, call
+    )
+    beside = pipeline.select_possible(
+        [choice for choice in chosen if _reads_fields(choice)], texts, call
+    )
     if not alone and not beside:
         return
     if is_large(texts, call.settings.sample) and isinstance(texts, Corpus):
@@ -261,7 +255,7 @@ def _measure_texts(
         call.reading = group
         try:
             if group:
-                measure_all(group, texts, call, inputs=inputs)
+                pipeline.measure_all(group, texts, call, inputs=inputs)
         except RoteError as problem:
             if not call.materials:
                 raise
@@ -337,24 +331,19 @@ def draw_texts(
                 if (JOINT.join(fields) if fields else batch.label, file, document.id) in wanted:
                     of_file.append(document)
             advance(shard.size)
-    return Corpus(list(_as_parts(documents, texts.options, settings.by)), texts.options)
-
-
-def _as_parts(
-    documents: Mapping[tuple[str, str], list[Document]], options: ReadOptions, by: Sequence[str]
-) -> Iterator[Part]:
-    """The texts of each file as a part that bears its name."""
-    for (file, label), texts in documents.items():
+    parts = []
+    for (name, label), of_file in documents.items():
         # Without --by the file names the source, and a list has no file.
-        inputs: Input = texts if by else {label: texts}
-        for part in open_corpus(inputs, options).parts if texts else ():
-            yield replace(part, origin=replace(part.origin, file=file))
+        inputs: Input = of_file if settings.by else {label: of_file}
+        for part in open_corpus(inputs, texts.options).parts if of_file else ():
+            parts.append(replace(part, origin=replace(part.origin, file=name)))
+    return Corpus(parts, texts.options)
 
 
 def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Reporter) -> Overview:
     """Sizes and what has to be said of the reading; refuses a reference that is not there."""
-    report_reading(collected, settings, reporter)
-    check_read(collected, settings)
+    pipeline.report_reading(collected, settings, reporter)
+    pipeline.check_read(collected, settings)
     takes = {source: take for source, take in collected.groups.items() if not is_input(source)}
     notes = [*remarks(collected.guessed_languages)]
     if skipped := collected.problems.listed(_MAX_SKIPPED):
@@ -373,7 +362,6 @@ def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Repo
 def sample_notes(
     limits: Limits, sizes: dict[str, SourceSize], measures: Sequence[tuple[str, str]]
 ) -> list[str]:
-    """Measures (name, effort) that get a part of the texts, in words."""
     notes = []
     most = max(size.texts for size in sizes.values())
     for effort, count in limits.texts.items():
@@ -417,8 +405,6 @@ def texts_material(inputs: Input, overview: Overview, by: Sequence[str]) -> Mate
 
 def corpus_material(role: str, source: Any) -> Material:
     """An index, or texts that are read each time."""
-    from rote.index.folders.manifest import read_manifest
-
     corpus = open_reference(source, role=role)
     if isinstance(corpus, Corpus):
         facts = {"kind": "texts", "documents": sum(1 for _ in corpus), "bytes": corpus.size}
@@ -434,7 +420,6 @@ def corpus_material(role: str, source: Any) -> Material:
 
 
 def name_inputs(inputs: Input) -> str:
-    """The inputs in a few words."""
     if isinstance(inputs, Mapping):
         return name_some(list(map(str, inputs)), _MAX_NAMES) or "texts"
     listed = [Path(inputs)] if isinstance(inputs, (str, Path)) else inputs
@@ -443,10 +428,7 @@ def name_inputs(inputs: Input) -> str:
 
 
 def detect_benchmarks(inputs: Input, read: ReadOptions) -> list[str]:
-    """The benchmarks that the input holds; none where it holds texts.
-
-    Whoever names the field of the text wants it to be read as texts.
-    """
+    """The benchmarks that the input holds; none where a field of the text is named."""
     if isinstance(inputs, (Corpus, Mapping)) or read.text_field or read.input_format:
         return []
     try:
@@ -457,14 +439,6 @@ def detect_benchmarks(inputs: Input, read: ReadOptions) -> list[str]:
         return []
 
 
-def read_items_material(inputs: Input, read: ReadOptions) -> tuple[list[Item], Material]:
-    """The items, and what is said of them."""
-    every = list(read_items(inputs, read=read))
-    tasks = ", ".join(dict.fromkeys(item.task for item in every))
-    facts = {"items": len(every), "tasks": tasks}
-    return every, Material("items", name_inputs(inputs), fingerprint(every), facts)
-
-
 def measure_items(
     study: Study,
     options: Mapping[str, Any],
@@ -472,7 +446,6 @@ def measure_items(
     settings: Settings,
     reporter: Reporter,
 ) -> tuple[Result, list[str]]:
-    """The result of a study, with less where that is needed, and what is said of it."""
     names = {field.name for kind in option_kinds(study) for field in fields(kind)}
     shared: dict[str, Any] = {"interval": settings.interval, "jobs": settings.jobs}
     shared |= {"by": settings.by} if settings.by else {}
@@ -501,14 +474,12 @@ _WORDS = "words"
 
 def list_tools(results: Sequence[Result]) -> list[Tool]:
     """Everything that the results name, once, in the order in which it is first named."""
-    tools: dict[tuple[str, str], Tool] = {}
-    uses: dict[tuple[str, str], dict[str, None]] = {}
+    tools: dict[tuple[str, str], list[Tool]] = {}
     for tool in _tools_used(results):
-        key = (tool.name, tool.version)
-        tools.setdefault(key, tool)
-        uses.setdefault(key, {})[tool.use] = None
-    rote = Tool("rote", distribution.version(), ROTE_LICENCE, "all measures, intervals and tests")
-    return [rote, *(replace(tool, use="; ".join(uses[key])) for key, tool in tools.items())]
+        tools.setdefault((tool.name, tool.version), []).append(tool)
+    uses = (dict.fromkeys(tool.use for tool in same) for same in tools.values())
+    rote = Tool("rote", version(), ROTE_LICENCE, "all measures, intervals and tests")
+    return [rote, *(replace(s[0], use="; ".join(of)) for s, of in zip(tools.values(), uses))]
 
 
 def _tools_used(results: Sequence[Result]) -> Iterator[Tool]:
@@ -529,18 +500,20 @@ def _tools_used(results: Sequence[Result]) -> Iterator[Tool]:
 
 
 def _annotator_tool(signature: str) -> Tool:
-    """Whoever made words and what hangs on them."""
     kind, _, rest = signature.partition("/")
     number, _, model = rest.partition("/")
     if kind == "rote-en":
-        from rote.annotate.annotators import rote as own
-
-        (entry,) = own.entries()
+        (entry,) = english_models.entries()
         licence = f"{ROTE_LICENCE} (code); weights: {entry.licence}"
         use = "words, sentences, tags, trees, entities"
         return Tool("rote's English models", rest, licence, use)
     if kind == "spacy":
-        return Tool(f"spaCy {model}", number, _spacy_licence(model), "words, tags, trees")
+        name = f"spacy:{model.partition('/')[0]}"
+        entries = (entry for entry in annotators.entries() if entry.name.startswith(name))
+        licence = next((entry.licence for entry in entries), "") or _NOT_STATED
+        return Tool(
+            f"spaCy {model}", number, f"MIT (spaCy); model: {licence}", "words, tags, trees"
+        )
     if kind == "stanza":
         licence = _package_licence("stanza")
         return Tool(f"Stanza ({model})", number, licence, "words, tags, trees")
@@ -565,18 +538,7 @@ def _embedder_tool(signature: str) -> Tool:
     return Tool(kind, rest, _NOT_STATED, _EMBEDDINGS)
 
 
-def _spacy_licence(model: str) -> str:
-    from rote.annotate import annotators
-
-    name = model.partition("/")[0]
-    for entry in annotators.entries():
-        if entry.name.startswith(f"spacy:{name}"):
-            return f"MIT (spaCy); model: {entry.licence or _NOT_STATED}"
-    return f"MIT (spaCy); model: {_NOT_STATED}"
-
-
 def _package_licence(package: str, otherwise: str = _NOT_STATED) -> str:
-    """What an installed package says of itself."""
     try:
         about = metadata(package)
     except PackageNotFoundError:

@@ -46,7 +46,6 @@ class Cell:
 
     @property
     def line(self) -> str:
-        """All of it in one line."""
         return " ".join(filter(None, (self.text, self.beside or " ".join(self.below)))) + self.mark
 
 
@@ -75,7 +74,6 @@ class Sheet:
     """Which rows of a group those are, if not the first."""
 
     def rows(self, limit: int | None = None) -> Iterator[tuple[bool, Sequence[Cell]]]:
-        """The cells of the rows, and whether a row is the reference's."""
         for row in self.data if limit is None else self.first(limit):
             has_reference = bool(self.by) and self.reference is not None
             yield has_reference and row.get(self.by) == self.reference, self.make(row)
@@ -116,7 +114,6 @@ class Sheet:
 
 
 def make_sheets(table: Table, result: Result, *, id: str = "") -> list[Sheet]:
-    """A table of a result as it is shown: one sheet, one for each value of `split`, or none."""
     rows: Rows = source_rows(result) if table.name == VALUES else result.tables.get(table.name, ())
     if rows and table.rows:
         rows = table.rows(rows, result)
@@ -207,7 +204,6 @@ def _pivot_field(value: Any, name: str) -> str:
 
 
 def make_cell(row: Row, column: Column) -> Cell:
-    """What is in this row, under this heading."""
     value = _to_python(row.get(column.field))
     if column.kind not in NUMBERS or isinstance(value, str):
         return text_cell(_as_text(value))

@@ -55,7 +55,6 @@ _AXIS_WIDTH = 50
 
 
 def _value_rows(rows: Rows, result: Result) -> Rows:
-    """Every value of every source, beside the reference's."""
     drawn = []
     for row in make_grid(result) if rows else ():
         reference = row.cells.get(result.reference or "")
@@ -123,8 +122,7 @@ CURVE = Chart(
 
 
 def list_charts(measure: str) -> list[Chart]:
-    """All charts of a measure, the main one first: the values of a measure of texts, and what its
-    record declares. A study draws values where it says so."""
+    """All charts of a measure, the main one first; a study draws values where it says so."""
     try:
         known = registry.find(measure)
     except UnknownName:
@@ -139,8 +137,7 @@ def draw_figures(result: Result) -> dict[str, Any]:
 
 
 def draw_panel(results: Sequence[Result]) -> Any:
-    """The figure of several measures on the same texts: their verdicts, or where no sources were
-    compared, their values."""
+    """The verdicts of several measures on the same texts, or their values without a comparison."""
     if any(facet.drawn for facet in judge_facets(results)):
         return draw_verdicts(results)
     if (drawn := draw_chart(VALUES, results)) is None:
@@ -149,8 +146,7 @@ def draw_panel(results: Sequence[Result]) -> Any:
 
 
 def draw_panel_figures(results: Sequence[Result]) -> dict[str, Any]:
-    """The figures of several measures on the same texts: their verdicts, the values of all, and
-    those of each under its name."""
+    """Verdicts, the values of all measures, and the figures of each under its name."""
     drawn: dict[str, Any] = {}
     if any(facet.drawn for facet in judge_facets(results)):
         drawn["verdicts"] = draw_verdicts(results)
@@ -276,8 +272,6 @@ def _draw_panels(
 
 
 def _field_order(rows: Rows, first: str) -> Callable[[str], list[Any]]:
-    """The values of a field as they come, the reference before all others."""
-
     def order(field: str) -> list[Any]:
         return sorted(dict.fromkeys(row[field] for row in rows), key=lambda name: name != first)
 
@@ -285,7 +279,6 @@ def _field_order(rows: Rows, first: str) -> Callable[[str], list[Any]]:
 
 
 def _count_columns(chart: Chart, rows: Rows, panels: Sequence[Any]) -> int:
-    """How many panels have room side by side."""
     names = [str(row.get(chart.y, "")) for row in rows]
     beside = chart.shape in ("dots", "boxes", "matrix", "heat") or (
         chart.shape == "bars" and not isinstance(rows[0][chart.x], str)
@@ -323,7 +316,6 @@ _TITLE_GAP = "\u00a0" * 12
 
 
 def draw_verdicts(results: Sequence[Result]) -> Any:
-    """One figure of all aspects, facet by facet."""
     facets = [facet for facet in judge_facets(results) if facet.drawn]
     if not facets:
         raise OptionError("nothing to plot: no sources were compared")
@@ -331,7 +323,6 @@ def draw_verdicts(results: Sequence[Result]) -> Any:
 
 
 def draw_facet(facet: Verdicts) -> Any:
-    """The aspects of one facet, which has some to draw."""
     import altair as alt
 
     if facet.reference is None:
@@ -406,7 +397,13 @@ def _aspect_panel(
         layers.append(zero.encode(x=x))
     reach = add_marks(base, "rule", strokeWidth=2)
     layers.append(reach.encode(x=alt.X("low:Q", scale=scale, title=title), x2=alt.X2("high:Q")))
-    for size, chosen in _rows_by_mark(rows):
+    known = [row for row in rows if row["at"] is not None]
+    hollow = [row for row in known if row["state"] != "differs"]
+    filled = [row for row in known if row["state"] == "differs"]
+    borderline = [row for row in known if row["state"] == "borderline"]
+    for size, chosen in ((_RING, hollow), (_DOT, filled), (_POINT, borderline)):
+        if not chosen:
+            continue
         points = chart_rows(chosen).encode(y=y, color=look)
         fill: dict[str, Any] = {"fill": "white"} if size == _RING else {"filled": True}
         marks = add_marks(points, "point", **fill, size=size, opacity=1, strokeWidth=1.6)
@@ -421,12 +418,3 @@ def _aspect_panel(
         height=_STRIP_STEP * max(1, count),
         title={"text": name, "fontSize": 12, "anchor": "start", "frame": "group"},
     )
-
-
-def _rows_by_mark(rows: Sequence[dict[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
-    """The size of marks and the rows that have them."""
-    known = [row for row in rows if row["at"] is not None]
-    hollow = [row for row in known if row["state"] != "differs"]
-    filled = [row for row in known if row["state"] == "differs"]
-    points = [row for row in known if row["state"] == "borderline"]
-    return [kind for kind in ((_RING, hollow), (_DOT, filled), (_POINT, points)) if kind[1]]

@@ -1,14 +1,11 @@
-"""Tables of results for files. CSV and data frames are unrounded, for other programs; LaTeX
-(booktabs) and Markdown are for papers, and what would be a command or a sign in them is shown as it
-is.
+"""Tables of results for files: CSV and data frames unrounded, LaTeX (booktabs) and Markdown.
 
 A CSV has one heading for all: the column `table` says which table a row belongs to (`values` has
 one row per measure, source and value; the others are those of the JSON), and a column that a table
 does not have is empty there.
 
-A cell that begins with `=` is run when a spreadsheet opens the file, and ids and names of sources
-come from whoever wrote the texts. Such a cell gets an apostrophe before it, which spreadsheets read
-as "this is text"; `report.js` does the same for what it copies. Every CSV of rote is written here.
+A cell that begins with `=` is run when a spreadsheet opens the file, so an apostrophe is put before
+it; `report.js` does the same for what it copies. Every CSV of rote is written here.
 """
 
 from __future__ import annotations
@@ -26,6 +23,7 @@ from rote.core.facets import EACH
 from rote.core.registry import of_result
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Rows
+from rote.report import value_tables
 from rote.report.cells import (
     EXPORT_COMMAND,
     MAX_ROWS,
@@ -40,26 +38,15 @@ from rote.report.grid import (
     EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
+    GridCell,
     list_cells,
     make_grid,
     order_sources,
-    round_like,
     round_number,
     split_facets,
     split_panel,
 )
-from rote.report.grid import GridCell as Value
 from rote.report.terminal import strip_controls
-from rote.report.value_tables import (
-    INTERNAL_TABLES,
-    across_sheets,
-    comparisons_sheet,
-    further_tables,
-    page_sheets,
-    undeclared_table,
-    values_sheet,
-    values_table_layout,
-)
 from rote.report.wording import describe_correction
 
 VALUES = "values"
@@ -78,7 +65,6 @@ IN_VALUES = (VALUES, "matched")
 
 
 def results_csv(results: Sequence[Result]) -> str:
-    """Every table of the results, unrounded."""
     rows = [
         {"measure": result.measure, **row, "table": name}
         for result in results
@@ -94,7 +80,6 @@ def values_csv(results: Sequence[Result]) -> str:
 
 
 def _named_csv(first: Sequence[str], rows: Rows) -> str:
-    """Rows under the names of their fields, these first."""
     columns = list(dict.fromkeys((*first, *(name for row in rows for name in row))))
     return rows_csv([columns, *([to_csv_cell(row.get(name)) for name in columns] for row in rows)])
 
@@ -161,9 +146,15 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                     "reference": facet.reference,
                     "verdict": cell.verdict if cell.compared else "",
                 }
-                if math.isnan(cell.matched_difference):
+                if math.isnan(cell.matched.difference):
                     fields["matched_verdict"] = ""
-                yield {n: fields[n] if n in fields else getattr(cell, n) for n in columns}
+                yield {n: fields[n] if n in fields else _cell_field(cell, n) for n in columns}
+
+
+def _cell_field(cell: GridCell, column: str) -> Any:
+    """`low` of a cell; `matched_low` is that at equal size, `matched` the value itself."""
+    name = column.removeprefix("matched").removeprefix("_") or "estimate"
+    return getattr(cell.at(column.startswith("matched")), name)
 
 
 def table_rows(results: Sequence[Result], table: str) -> Rows:
@@ -183,14 +174,12 @@ def as_polars(result: Result, table: str = VALUES) -> Any:
 
 
 def rows_frame(rows: Rows) -> Any:
-    """Rows as a polars frame."""
     import polars as pl
 
     return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
 
 
 def named_frame(result: Result, name: str) -> Any:
-    """A value of all sources, or a table of the result, by its name, as a polars frame."""
     rows = [row for row in value_rows(result) if row["value"] == name]
     tables = dict(list_tables(result))
     if not rows and name not in tables:
@@ -203,7 +192,6 @@ def named_frame(result: Result, name: str) -> Any:
 
 
 def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
-    """A row for each source, with its values, as a polars frame."""
     rows = []
     for name, source in sources.items():
         size = {"texts": source.texts, "words": source.words}
@@ -212,7 +200,6 @@ def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
 
 
 def as_pandas(result: Result, table: str = VALUES) -> Any:
-    """The same as a pandas frame."""
     try:
         import pandas as pd  # type: ignore[import-untyped]
     except ImportError:
@@ -221,8 +208,6 @@ def as_pandas(result: Result, table: str = VALUES) -> Any:
         ) from None
     return pd.DataFrame(as_polars(result, table).to_dicts())
 
-
-# Cells and rows of a CSV
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -239,7 +224,6 @@ def escape_formula(cell: Any) -> Any:
 
 
 def rows_csv(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows of cells, the first one being their headings."""
     out = io.StringIO()
     plain = csv.writer(out, lineterminator="\n")
     # A carriage return ends a row for most readers, and Python's writer lets it pass.
@@ -275,19 +259,23 @@ _MARKS |= {BORDERLINE: r"\odot"}
 
 
 def across_csv(results: Sequence[Result], across: str) -> str:
-    """Two-way tables one below the other, unrounded."""
-    return "\n".join(map(sheet_csv, across_sheets(results, across)))
+    return "\n".join(map(sheet_csv, value_tables.across_sheets(results, across)))
 
 
 def results_latex(results: Sequence[Result], across: str = "") -> str:
-    """The values, then every other table under a comment with its name: the first rows of it. Two-
-    way tables alone with a field whose values stand side by side."""
+    """The values, then the first rows of every other table; with `across` two-way tables alone."""
     if across:
-        sheets = across_sheets(results, across)
+        sheets = value_tables.across_sheets(results, across)
         tables = "\n".join(sheet_latex(sheet, sheet.title) for sheet in sheets)
         return tables + _latex_comments(results)
-    laid = [(result, table) for result in results if (table := values_table_layout(result))]
-    plain = [result for result in results if result.by_source and not values_table_layout(result)]
+    laid = [
+        (result, table) for result in results if (table := value_tables.values_table_layout(result))
+    ]
+    plain = [
+        result
+        for result in results
+        if result.by_source and not value_tables.values_table_layout(result)
+    ]
     parts = [values_latex(plain)] if plain else []
     for result, table in laid:
         parts += [sheet_latex(s) for s in (make_sheets(table, result) if table.limit else ())]
@@ -301,16 +289,16 @@ def results_latex(results: Sequence[Result], across: str = "") -> str:
 
 
 def further_sheets(result: Result) -> Iterator[tuple[str, Sheet]]:
-    """Every table beside the values that is for the eye, declared or not."""
-    declared = further_tables(result)
+    declared = value_tables.further_tables(result)
     table_names = {table.name for table in declared}
-    others = [name for name in result.tables if name not in (*INTERNAL_TABLES, *table_names)]
-    for table in (*declared, *map(undeclared_table, others)):
+    others = [
+        name for name in result.tables if name not in (*value_tables.INTERNAL_TABLES, *table_names)
+    ]
+    for table in (*declared, *map(value_tables.undeclared_table, others)):
         yield from ((table.name, sheet) for sheet in make_sheets(table, result) if sheet.data)
 
 
 def values_latex(results: Sequence[Result]) -> str:
-    """A booktabs table: values down, sources across, one part for each facet."""
     facets = split_panel(results)
     sources = list(dict.fromkeys(s for _, parts in facets for s in order_sources(parts)))
     references = {parts[0].reference for _, parts in facets}
@@ -326,7 +314,7 @@ def values_latex(results: Sequence[Result]) -> str:
         for row in (row for part in parts for row in make_grid(part)):
             cells = [_latex_value(row.cells[s]) if s in row.cells else "--" for s in sources]
             lines.append(_latex_line([escape_latex(row.title), *cells]))
-    untested = any(UNTESTED in (cell.mark, cell.matched_mark) for cell in list_cells(results))
+    untested = any(cell.has_sign(UNTESTED) for cell in list_cells(results))
     comments = [f"?: not tested against {results[0].reference}"] if untested else []
     tested = any(result.comparisons for result in results)
     if tested:
@@ -336,7 +324,6 @@ def values_latex(results: Sequence[Result]) -> str:
 
 
 def sheet_latex(sheet: Sheet, title: str = "") -> str:
-    """A booktabs table of the first rows: names to the left, numbers to the right."""
     cut = f"{omitted}; {EXPORT_COMMAND} writes all" if (omitted := sheet.cut()) else ""
     return _format_tabular(
         "".join("r" if column.side == "right" else "l" for column in sheet.columns),
@@ -347,7 +334,6 @@ def sheet_latex(sheet: Sheet, title: str = "") -> str:
 
 
 def rows_latex(columns: Sequence[str], rows: Rows) -> str:
-    """Rows as they are, rounded for the eye."""
     return sheet_latex(_plain_sheet("", columns, rows))
 
 
@@ -369,7 +355,6 @@ def escape_latex(text: str) -> str:
 def _format_tabular(
     sides: str, heads: Sequence[str], lines: Sequence[str], comments: Sequence[str] = ()
 ) -> str:
-    """Cells are LaTeX already; `comments` are comments below."""
     every = [
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
@@ -400,8 +385,7 @@ def _latex_cell(cell: Cell) -> str:
     return "".join(_SIGNS.get(c, c) for c in escape_latex(cut))
 
 
-def _latex_value(cell: Value) -> str:
-    reach = round_like(cell.reach, cell.estimate)
+def _latex_value(cell: GridCell) -> str:
     if math.isnan(cell.estimate):
         return "--"
     formatted = round_number(cell.estimate).replace(",", "{,}") + (
@@ -409,7 +393,7 @@ def _latex_value(cell: Value) -> str:
     )
     if cell.ends:
         return f"${formatted}$ [{' to '.join(cell.ends)}]"
-    return f"${formatted}" + (rf" \pm {reach}$" if reach else "$")
+    return f"${formatted}" + (rf" \pm {cell.reach}$" if cell.reach else "$")
 
 
 # Without its opening sign a link, a picture or a tag is text.
@@ -419,7 +403,6 @@ _MAX_MARKDOWN = 8_000
 
 
 def results_markdown(results: Sequence[Result], across: str = "") -> str:
-    """The tables of results, each under a heading, with what must be known of them."""
     lines: list[str] = []
     for result in results:
         others = [] if across else [sheet for _, sheet in further_sheets(result)]
@@ -433,18 +416,16 @@ def results_markdown(results: Sequence[Result], across: str = "") -> str:
 def result_sheets(
     result: Result, others: Sequence[Sheet] | None = None, across: str = ""
 ) -> list[Sheet]:
-    """The tables of a result by itself: values, further tables (those of a page), tests; or its
-    two-way table alone."""
+    """The tables of a result by itself: values, others, tests; or its two-way table alone."""
     if across:
-        return across_sheets([result], across)
-    tests = comparisons_sheet([result], f"tests-{result.measure}")
-    values = [values_sheet(result)] if result.by_source else []
-    others = page_sheets(result) if others is None else others
+        return value_tables.across_sheets([result], across)
+    tests = value_tables.comparisons_sheet([result], f"tests-{result.measure}")
+    values = [value_tables.values_sheet(result)] if result.by_source else []
+    others = value_tables.page_sheets(result) if others is None else others
     return [*values, *others, *([tests] if tests else [])]
 
 
 def sheet_markdown(sheet: Sheet, level: int) -> Iterator[str]:
-    """The lines of a table, under a heading of this level."""
     yield from (f"{'#' * min(level, 6)} {escape_markdown(sheet.title)}", "")
     heads = [
         " ".join((c.heading, *(f"({line})" for line in c.note.splitlines()))) for c in sheet.columns

@@ -25,9 +25,10 @@ from rote.core.evidence import Evidence, Mark
 from rote.core.result import Result
 from rote.report import svg
 from rote.report.cells import EXPORT_COMMAND, text_cell
+from rote.report.charts import draw_facet
 from rote.report.export import result_sheets
 from rote.report.report import Block, Facts, Figure, ItemList, MarkedTexts, Section
-from rote.report.terminal import mask_controls, strip_controls
+from rote.report.terminal import mask_controls
 from rote.report.texts import page_environment
 from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.report.verdicts import MEANING, Verdicts
@@ -55,8 +56,6 @@ _MOST_FOLDED, _LONGEST_FOLDED = 20_000, 500_000
 
 @dataclass(frozen=True, slots=True)
 class MarkEntry:
-    """What a number in a text stands for."""
-
     number: int
     label: str
     kind: str
@@ -132,7 +131,6 @@ def _mark_key(mark: Mark) -> tuple[str, str]:
 
 
 def _clip_marks(evidence: Evidence, longest: int, most: int) -> list[Mark]:
-    """The marks that lie in what is shown, from left to right."""
     end = min(len(evidence.text), longest)
     clipped = [replace(m, start=max(0, m.start), end=min(m.end, end)) for m in evidence.marks]
     inside = [mark for mark in clipped if mark.start < mark.end]
@@ -161,9 +159,7 @@ def _source_fields(source: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _shorten(text: object) -> str:
-    full = "" if text is None else str(text)
-    cleaned = strip_controls(full[: 2 * _EXCERPT])
-    return cleaned if len(cleaned) <= _EXCERPT else cleaned[: _EXCERPT - 1].rstrip() + "…"
+    return text_cell(text, longest=_EXCERPT).text
 
 
 def _mark_classes(kind: str, number: int) -> str:
@@ -176,7 +172,6 @@ def _mark_classes(kind: str, number: int) -> str:
 def _mark_paragraphs(
     text: str, marks: Sequence[Mark], numbers: Mapping[int, int]
 ) -> list[dict[str, Any]]:
-    """The runs of each paragraph, and how many lanes it needs."""
     numbered = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
 
     def shown(piece: MarkedPiece, first: bool) -> dict[str, Any]:
@@ -209,7 +204,6 @@ class HtmlFragment:
 
 
 def render_sections(sections: Sequence[Section]) -> list[HtmlFragment]:
-    """Every section, in order."""
     return [HtmlFragment(s.id, s.title, render_blocks(s.blocks)) for s in sections]
 
 
@@ -218,7 +212,6 @@ def render_blocks(blocks: Sequence[Block]) -> Markup:
 
 
 def render_result(result: Result, across: str = "") -> Markup:
-    """A result by itself, with its style: values, further tables, tests, what must be known."""
     blocks: list[Block] = [*result_sheets(result, across=across)]
     blocks += [ItemList([f"Note: {note}" for note, _ in gather_notes(result)], quiet=True)]
     blocks += [Facts([("signature", str(result.signature))], code=True)]
@@ -226,27 +219,24 @@ def render_result(result: Result, across: str = "") -> Markup:
 
 
 def result_page(result: Result, across: str = "") -> str:
-    """The same as a page of its own."""
     return results_page([result], across)
 
 
 def results_page(results: Sequence[Result], across: str = "") -> str:
-    """Several results on one page."""
     body = Markup("\n").join(render_result(result, across) for result in results)
     return _make_page(", ".join(result.measure for result in results), body)
 
 
 def text_page(evidence: Evidence) -> str:
-    """A whole text with its marks, as a page of its own."""
     marked = mark_texts([evidence], longest=len(evidence.text), most=len(evidence.marks))[0]
     title = clean_value(f"{evidence.source}: {evidence.id}")
     heading = Markup("<h2><bdi>{}</bdi></h2>\n").format(title)
     return _make_page(title, _add_style(heading + _render("text", marked, "template", True)))
 
 
-def _add_style(svg: Markup) -> Markup:
+def _add_style(html: Markup) -> Markup:
     styled = Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n')
-    return styled.format(Markup(style()), svg)
+    return styled.format(Markup(page_file("report.css")), html)
 
 
 def _make_page(title: str, body: Markup) -> str:
@@ -255,18 +245,13 @@ def _make_page(title: str, body: Markup) -> str:
 
 
 def render_text(evidence: Evidence, *, anchor: str = "text") -> Markup:
-    """One text with its marks, and below it what the numbers mean."""
     return _render("text", mark_texts([evidence])[0], anchor, True)
 
 
 @cache
-def style() -> str:
-    return _read_file("report.css")
-
-
-@cache
-def script() -> str:
-    return _read_file("report.js")
+def page_file(name: str) -> str:
+    """The style or the script of a report, by the name of its file."""
+    return files("rote.report").joinpath("pages", name).read_text("utf-8")
 
 
 _NUMBER_GAP = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<])|(?<=p [=<]) (?=\d)")
@@ -292,10 +277,7 @@ def environment() -> Environment:
 
 
 def clean_value(value: Any) -> Any:
-    """What a template prints: HTML made here as it is, any text without what acts on a page.
-
-    A name may be a megabyte long and occur in a hundred places: it is cut, and says so.
-    """
+    """What a template prints: HTML made here, or a text that cannot act, cut where it is huge."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return mask_controls(value if len(value) <= LONGEST else value[:LONGEST] + "…")
@@ -329,8 +311,6 @@ draw, and nobody can read it."""
 
 def _draw_for_file(verdicts: Verdicts) -> Markup:
     """The figure of verdicts as a file has it; nothing where it would be too long for a page."""
-    from rote.report.charts import draw_facet
-
     longest = max(map(len, (*verdicts.sources, verdicts.title)), default=0)
     if not verdicts.drawn or len(verdicts.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
         return Markup()
@@ -340,7 +320,6 @@ def _draw_for_file(verdicts: Verdicts) -> Markup:
 
 
 def _group_texts(texts: MarkedTexts) -> dict[str, Any]:
-    """The texts that there is room for, by source."""
     selected = select_texts(texts.evidence)
     ready = mark_texts(selected)
     groups: dict[str, list[MarkedText]] = {}
@@ -354,7 +333,3 @@ def _group_texts(texts: MarkedTexts) -> dict[str, Any]:
         "kinds": [(kind, meaning) for kind, meaning in KINDS.items() if kind in used],
         "left_out": len(texts.evidence) - len(selected),
     }
-
-
-def _read_file(name: str) -> str:
-    return files("rote.report").joinpath("pages", name).read_text("utf-8")

@@ -1,10 +1,8 @@
-"""A result as a grid of cells: one row per value, one column per source; and facet by facet, every
-facet as a result of its own.
+"""A result as a grid of cells: one row per value, one column per source; every facet by itself.
 
 The grid is where numbers are rounded; every written form (terminal, LaTeX, CSV) is made from it.
-`--by task,source --reference human` compares the sources of each task with the human texts of
-that task. Tables and figures show one facet at a time, in which a source has a short name and the
-reference is one of the sources; so nothing else here has to know of facets.
+Within a facet a source has a short name and the reference is one of the sources, so nothing else
+here has to know of facets.
 """
 
 from __future__ import annotations
@@ -33,23 +31,17 @@ _MAX_ID = 60
 """Characters of an id."""
 EQUIVALENT = "≈"
 """The mark of a value that was shown to differ by less than the margin."""
-_ENDS = tuple(
+_TESTED = tuple(
     "difference difference_low difference_high relative_low relative_high effect effect_low "
-    "effect_high".split()
-)
-_TESTED = (
-    *_ENDS,
-    *(f"matched_{name}" for name in _ENDS),
-    *"expected p p_corrected detectable matched_p_corrected matched_detectable margin".split(),
-    "equivalence_p_corrected",
+    "effect_high p_corrected detectable".split()
 )
 
 
 @dataclass(frozen=True, slots=True)
-class GridCell:
-    """One value of one source, unrounded, with all that is known about it."""
+class CellValue:
+    """A value of one source, unrounded, with its difference from the reference."""
 
-    estimate: float
+    estimate: float = math.nan
     low: float = math.nan
     high: float = math.nan
     difference: float = math.nan
@@ -62,59 +54,62 @@ class GridCell:
     """The difference in standard deviations of single texts."""
     effect_low: float = math.nan
     effect_high: float = math.nan
+    p_corrected: float = math.nan
+    detectable: float = math.nan
+    """The smallest difference that the test would have found in four of five cases."""
+    tested: bool = False
+    """Whether a difference could have been found at all: by a test, and below the level."""
+    borderline: bool = False
+    """Whether more permutations than were made might turn the verdict."""
+
+    @property
+    def verdict(self) -> Verdict:
+        if not self.tested or math.isnan(self.p_corrected):
+            return "not tested"
+        if self.borderline:
+            return "borderline"
+        return "differs" if self.p_corrected < SIGNIFICANT else "not found"
+
+    @property
+    def reach(self) -> str:
+        """Half the width of the interval, rounded."""
+        return round_like((self.high - self.low) / 2, self.estimate)
+
+    @property
+    def text(self) -> str:
+        return round_number(self.estimate) + (f" ±{self.reach}" if self.reach else "")
+
+    @property
+    def mark(self) -> str:
+        """An arrow where the source differs from the reference, a sign where no test can say."""
+        return _choose_mark(self.difference, self.verdict, not math.isnan(self.difference))
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell(CellValue):
+    """The value of whole texts with all that is known about it."""
+
+    matched: CellValue = CellValue()
+    """The same at equal size."""
     expected: float = math.nan
     """What sizes alone make of the difference."""
     p: float = math.nan
-    p_corrected: float = math.nan
-    tested: bool = False
-    """Whether a difference could have been found at all: by a test, and below the level."""
     compared: bool = False
     """Whether it was to be tested on whole texts."""
-    matched: float = math.nan
-    matched_low: float = math.nan
-    matched_high: float = math.nan
-    matched_difference: float = math.nan
-    matched_difference_low: float = math.nan
-    matched_difference_high: float = math.nan
-    matched_relative_low: float = math.nan
-    matched_relative_high: float = math.nan
-    matched_effect: float = math.nan
-    matched_effect_low: float = math.nan
-    matched_effect_high: float = math.nan
-    matched_p_corrected: float = math.nan
-    matched_tested: bool = False
-    detectable: float = math.nan
-    """The smallest difference that the test would have found in four of five cases."""
-    matched_detectable: float = math.nan
     margin: float = math.nan
     equivalence_p_corrected: float = math.nan
-    borderline: bool = False
-    """Whether more permutations than were made might turn the verdict."""
-    matched_borderline: bool = False
+
+    def at(self, equal: bool) -> CellValue:
+        """The value at equal size, or that of whole texts."""
+        return self.matched if equal else self
+
+    def has_sign(self, sign: str) -> bool:
+        return sign in self.mark or sign in self.matched.mark
 
     @property
     def equivalent(self) -> bool:
         """Whether a difference beyond the margin was ruled out."""
         return self.equivalence_p_corrected < SIGNIFICANT
-
-    @property
-    def verdict(self) -> Verdict:
-        return _decide(self.tested, self.p_corrected, self.borderline)
-
-    @property
-    def matched_verdict(self) -> Verdict:
-        return _decide(self.matched_tested, self.matched_p_corrected, self.matched_borderline)
-
-    @property
-    def matched_text(self) -> str:
-        """The value at equal size with half the width of its interval, rounded."""
-        spread = round_like((self.matched_high - self.matched_low) / 2, self.matched)
-        return round_number(self.matched) + (f" ±{spread}" if spread else "")
-
-    @property
-    def reach(self) -> float:
-        """Half the width of the interval."""
-        return (self.high - self.low) / 2
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -130,22 +125,13 @@ class GridCell:
 
     @property
     def mark(self) -> str:
-        """An arrow where the source differs from the reference, a sign where no test can say, and
-        one where the difference is within the margin."""
+        """With one more sign where the difference is within the margin."""
         mark = _choose_mark(self.beyond, self.verdict, self.compared)
         return mark.replace(UNTESTED, "") + EQUIVALENT if self.equivalent else mark
-
-    @property
-    def matched_mark(self) -> str:
-        """The same at equal size."""
-        is_compared = not math.isnan(self.matched_difference)
-        return _choose_mark(self.matched_difference, self.matched_verdict, is_compared)
 
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """One value over all sources."""
-
     measure: str
     aspect: str
     value: str
@@ -157,7 +143,6 @@ class GridRow:
 
 
 def make_grid(result: Result) -> list[GridRow]:
-    """The values of a result, each with its intervals, tests and matched values."""
     tests = {} if result.reference == EACH else _index_tests(result, "{source}")
     matched = {(row["source"], row["value"]): row for row in result.tables.get("matched", ())}
     rows = []
@@ -195,26 +180,19 @@ def make_pair_grid(result: Result) -> list[GridRow]:
 
 
 def _index_tests(result: Result, field: str) -> dict[tuple[str, str], Row]:
-    """The rows of tests by the name of what is tested and the value."""
-    judged = _add_tested(result.comparisons)
-    return {(field.format(**row), row["value"]): row for row in judged}
-
-
-def _add_tested(rows: Sequence[Row]) -> list[Row]:
-    """Rows that say whether they were tested; a result of an older version says what it takes."""
-    families = Counter((row["reference"], row["value"]) for row in rows)
-    judged: list[Row] = []
-    for row in rows:
-        if "tested" not in row:
-            others, count = families[row["reference"], row["value"]], row.get("permutations")
-            enough = count is None or others / (1 + count) < SIGNIFICANT
-            row = {"tested": enough, "matched_tested": enough, **row}
-        judged.append(row)
-    return judged
+    """The rows of tests by the name of what is tested and the value, each with whether it was
+    tested; a result of an older version says what that takes."""
+    families = Counter((row["reference"], row["value"]) for row in result.comparisons)
+    tests: dict[tuple[str, str], Row] = {}
+    for row in result.comparisons:
+        others, count = families[row["reference"], row["value"]], row.get("permutations")
+        enough = count is None or others / (1 + count) < SIGNIFICANT
+        judged = row if "tested" in row else {"tested": enough, "matched_tested": enough, **row}
+        tests[field.format(**row), row["value"]] = judged
+    return tests
 
 
 def order_sources(results: Sequence[Result]) -> list[str]:
-    """All sources, the reference first."""
     names = dict.fromkeys(name for result in results for name in result.by_source)
     reference = results[0].reference if results else None
     return sorted(names, key=lambda name: name != reference)
@@ -249,25 +227,26 @@ def _make_cell(
     estimate: float, interval: tuple[float, float] | None, test: Row, matched: Row
 ) -> GridCell:
     low, high = interval or (None, None)
-    fields = {"estimate": estimate, "low": low, "high": high}
-    fields |= {"matched": matched.get("mean")}
-    fields |= {f"matched_{end}": matched.get(end) for end in ("low", "high")}
-    fields |= {name: test.get(name) for name in _TESTED}
-    numbers: dict[str, Any] = {k: math.nan if v is None else float(v) for k, v in fields.items()}
+    fields = _value_fields({"estimate": estimate, "low": low, "high": high}, test)
+    names = ("expected", "p", "margin", "equivalence_p_corrected")
+    fields |= {name: _to_float(test.get(name)) for name in names}
+    ends = {"estimate": matched.get("mean"), "low": matched.get("low"), "high": matched.get("high")}
+    equal = CellValue(**_value_fields(ends, test, "matched_"))
     # Where only the values at equal size are tested, nothing is missing.
-    at_equal_size = math.isnan(numbers["p"]) and not math.isnan(numbers["matched_difference"])
-    compared = bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size
-    names = ("tested", "matched_tested", "borderline", "matched_borderline")
-    judged = {name: bool(test.get(name)) for name in names}
-    return GridCell(**numbers, **judged, compared=compared)
+    at_equal_size = math.isnan(fields["p"]) and not math.isnan(equal.difference)
+    compared = bool(test) and not math.isnan(fields["difference"]) and not at_equal_size
+    return GridCell(**fields, matched=equal, compared=compared)
 
 
-def _decide(tested: bool, p: float, borderline: bool) -> Verdict:
-    if not tested or math.isnan(p):
-        return "not tested"
-    if borderline:
-        return "borderline"
-    return "differs" if p < SIGNIFICANT else "not found"
+def _value_fields(known: Mapping[str, Any], test: Row, prefix: str = "") -> dict[str, Any]:
+    """The fields of a `CellValue`: its estimate, and what a row says under names so prefixed."""
+    numbers = {**known, **{name: test.get(prefix + name) for name in _TESTED}}
+    judged = {name: bool(test.get(prefix + name)) for name in ("tested", "borderline")}
+    return {name: _to_float(number) for name, number in numbers.items()} | judged
+
+
+def _to_float(number: Any) -> float:
+    return math.nan if number is None else float(number)
 
 
 def _choose_mark(difference: float, verdict: Verdict, is_compared: bool) -> str:
@@ -291,11 +270,7 @@ _NAMING, _KEYED = ("source", "other", "reference", "favoured_by"), ("counts",)
 
 
 def split_facets(result: Result) -> list[tuple[Facet, Result]]:
-    """Every facet and what the result says of it.
-
-    Where there are facets, rows that are about none of their groups (a sweep over groups) are in
-    no part: they are about the result as a whole.
-    """
+    """Every facet and what the result says of it; rows about no group of a facet are in no part."""
     facets = result.facets()
     if all(group == name for facet in facets for group, name in facet.names.items()):
         return [(facets[0], result)]
@@ -303,7 +278,6 @@ def split_facets(result: Result) -> list[tuple[Facet, Result]]:
 
 
 def split_panel(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """The facets of several measures on the same texts, each with its title."""
     parts_by_title: dict[str, list[Result]] = {}
     for result in results:
         for facet, part in split_facets(result):
@@ -313,38 +287,33 @@ def split_panel(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
 
 def _facet_part(result: Result, facet: Facet) -> Result:
     names = facet.names
+
+    def rename(field: str, value: Any) -> Any:
+        if field in _NAMING:
+            return names.get(value, value)
+        if field in _KEYED and isinstance(value, Mapping):
+            return {names.get(group, group): count for group, count in value.items()}
+        return value
+
+    def part(rows: Sequence[Row]) -> list[Row]:
+        of_facet = (row for row in rows if row.get("source") in names)
+        return [{field: rename(field, value) for field, value in row.items()} for row in of_facet]
+
     # Every two sources are compared in a part as well.
     reference = result.reference if result.reference == EACH else None
+    tables = {
+        name: rows if name == "values" else part(rows) for name, rows in result.tables.items()
+    }
     return replace(
         result,
         reference=reference if facet.reference is None else names[facet.reference],
         by_source={name: result.by_source[group] for group, name in names.items()},
-        comparisons=_facet_rows(result.comparisons, names),
-        tables={
-            table: rows if table == "values" else _facet_rows(rows, names)
-            for table, rows in result.tables.items()
-        },
+        comparisons=part(result.comparisons),
+        tables=tables,
     )
 
 
-def _facet_rows(rows: Sequence[Row], names: Mapping[str, str]) -> list[Row]:
-    return [
-        {field: _rename_groups(field, value, names) for field, value in row.items()}
-        for row in rows
-        if row.get("source") in names
-    ]
-
-
-def _rename_groups(field: str, value: Any, names: Mapping[str, str]) -> Any:
-    if field in _NAMING:
-        return names.get(value, value)
-    if field in _KEYED and isinstance(value, Mapping):
-        return {names.get(group, group): count for group, count in value.items()}
-    return value
-
-
 def list_cells(results: Sequence[Result]) -> list[GridCell]:
-    """Every value of every source, facet by facet."""
     parts = [part for _, parts_of_facet in split_panel(results) for part in parts_of_facet]
     return [cell for part in parts for row in make_grid(part) for cell in row.cells.values()]
 

@@ -1,5 +1,4 @@
-"""The method section of a paper, written from the signatures of the results; citations of measures
-as references of a paper: each work once, with what it is called."""
+"""The method section of a paper, written from the signatures of the results, with references."""
 
 from __future__ import annotations
 
@@ -34,8 +33,6 @@ _MAX_SOURCES = 6
 
 @dataclass(frozen=True, slots=True)
 class Methods:
-    """Paragraphs in plain text, and the works that they cite."""
-
     paragraphs: Sequence[str]
     references: Sequence[str]
     addresses: Sequence[str] = ()
@@ -44,7 +41,6 @@ class Methods:
 
 
 def write_methods(study: Report) -> Methods:
-    """What was done, in the words of a paper."""
     citations = [cited_works(result) for result in study.results]
     tested = any(result.comparisons for result in study.results)
     books = Bibliography([*citations, *(_statistics_works(study.results) if tested else [])])
@@ -61,18 +57,11 @@ def cited_works(result: Result) -> str:
     record = of_result(result.measure)
     if record is None:
         return ""
-    settings = _settings_of(result)
+    settings = dict(result.signature.settings)
     off = [name for name in record.cited_with if settings.get(name, "None") in ("None", "0")]
     unused = [record.cited_with[name] for name in off]
     parts = record.citation.split("; ")
     return "; ".join(part for part in parts if not any(words in part for words in unused))
-
-
-def _settings_of(result: Result) -> dict[str, str]:
-    return dict(result.signature.settings)
-
-
-# What was measured
 
 
 def _describe_texts(study: Report) -> str:
@@ -110,15 +99,11 @@ def _describe_material(material: Material, measured: int | None) -> str:
 
 
 def _describe_tools(study: Report) -> str:
-    """Tokenizers and models, with their versions."""
     tools = [tool for tool in study.tools if tool.name != "rote"]
     if not tools:
         return ""
     descriptions = [f"{tool.name} ({tool.version}) for {tool.use}" for tool in tools]
     return f"We used {join_names(descriptions)}."
-
-
-# How it was measured
 
 
 def _group_results(results: Sequence[Result]) -> Iterator[list[Result]]:
@@ -132,7 +117,7 @@ def _group_results(results: Sequence[Result]) -> Iterator[list[Result]]:
 
 
 def _describe_measure(result: Result, books: Bibliography) -> str:
-    settings = _settings_of(result)
+    settings = dict(result.signature.settings)
     record = of_result(result.measure)
     try:
         sentence = record.method(settings) if record and record.method else ""
@@ -153,9 +138,6 @@ def _describe_measure(result: Result, books: Bibliography) -> str:
     return f"{sentence}{more} {cited}".rstrip() + "."
 
 
-# How sure
-
-
 _WORKS = {"westfall-young": [_HOLM, _WESTFALL], "holm": [_HOLM], "bh": [_BENJAMINI]}
 
 
@@ -165,7 +147,6 @@ def _corrections_used(results: Sequence[Result]) -> list[str]:
 
 
 def _statistics_works(results: Sequence[Result]) -> list[str]:
-    """The works on many tests, and on equivalence, that were made use of."""
     works = [work for name in _corrections_used(results) for work in _WORKS[name]]
     margin = any("margin" in row for result in results for row in result.comparisons)
     return [*works, *([_SCHUIRMANN] if margin else [])]
@@ -184,7 +165,7 @@ def _describe_procedure(correction: str, books: Bibliography) -> str:
 
 def _describe_uncertainty(study: Report, books: Bibliography) -> str:
     sentences = [*_describe_intervals(study.results), *_describe_tests(study.results, books)]
-    seeds = {_settings_of(result).get("seed") for result in study.results} - {None}
+    seeds = {dict(result.signature.settings).get("seed") for result in study.results} - {None}
     if len(seeds) == 1:
         sentences.append(f"The seed of all random draws is {seeds.pop()}.")
     return " ".join(sentences)
@@ -224,7 +205,9 @@ def _describe_tests(results: Sequence[Result], books: Bibliography) -> Iterator[
         f"their texts ({number} permutations, two-sided{where}); p-values are corrected {how} "
         f"({describe_correction(results)})."
     )
-    if margin := next(filter(None, (_settings_of(r).get("equivalent") for r in results)), None):
+    if margin := next(
+        filter(None, (dict(r.signature.settings).get("equivalent") for r in results)), None
+    ):
         yield (
             f"A difference counts as smaller than the margin ({margin}) if two one-sided tests "
             f"reject {books.cite(_SCHUIRMANN)}, by Welch's t on the standard errors of the "
@@ -325,8 +308,6 @@ _ADDRESSES = {
 
 @dataclass(frozen=True, slots=True)
 class CitedWork:
-    """One work: its authors as they are cited, its year, its title."""
-
     who: str
     year: str
     title: str
@@ -345,7 +326,6 @@ class CitedWork:
 
 
 def parse_citation(citation: str) -> list[CitedWork]:
-    """The works that a measure's citation names."""
     by_author_and_year: dict[tuple[str, str], CitedWork] = {}
     for part in citation.split("; "):
         match = _WORK.fullmatch(part.strip())
@@ -393,7 +373,6 @@ class Bibliography:
         return f"({'; '.join(dict.fromkeys(w.short + self._letters[w] for w in cited))})"
 
     def entries(self) -> Sequence[str]:
-        """The list of references, in alphabetical order."""
         return [self._entry(work) for work in self._sorted]
 
     def addresses(self) -> Sequence[str]:

@@ -1,12 +1,12 @@
 """What a whole picture is asked for, and how much text each measure gets.
 
-Most measures are computed again for hundreds of half-samples and permutations, so that the time
-they take is set by the amount of text and not by what a reader can see in it. Each measure has a
-share of work; sources that hold more text than that are drawn down to the same number of texts.
+Measures are computed again for hundreds of half-samples and permutations. Each has a share of work;
+sources that hold more text than that are drawn down to the same number of texts.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -107,8 +107,6 @@ class ReportOptions(OptionSet):
 
 @dataclass(frozen=True, slots=True)
 class SourceSize:
-    """How many texts a source has, and how many words."""
-
     texts: int
     words: int
 
@@ -127,7 +125,6 @@ class Limits:
         return cls({effort: _max_texts(effort, sizes) for effort in WORDS})
 
     def seconds(self, efforts: Sequence[str], sizes: Mapping[str, SourceSize]) -> float:
-        """About how long measures of these efforts take on one core."""
         total = 0.0
         for effort in efforts:
             count = self.texts[effort]
@@ -153,10 +150,8 @@ def _max_texts(effort: str, sizes: Mapping[str, SourceSize]) -> int | None:
 
     if fits(most):
         return None
-    low, high = _MIN_TEXTS, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    more = range(_MIN_TEXTS + 1, most)
+    low = _MIN_TEXTS + bisect_left(more, True, key=lambda count: not fits(count))
     # A number that can be remembered: 1,234 becomes 1,200.
     step = int(10 ** max(0, len(str(low)) - 2))
     return max(_MIN_TEXTS, low - low % step)
@@ -174,13 +169,11 @@ def check_across(across: str | None, by: Sequence[str]) -> None:
 
 
 def list_offered() -> list[str]:
-    """All that a report can hold, in the order in which it is shown."""
     of_texts = [m.name for m in metrics() if _report_options(m, ReportContext()) != ""]
     return [*of_texts, *(study.name for study in item_studies())]
 
 
 def item_studies() -> list[Study]:
-    """The studies of test items that take part in reports."""
     every = [plugins.load("studies", name).STUDY for name in plugins.members("studies")]
     return [study for study in every if study.takes == "items" and study.report]
 
@@ -188,7 +181,6 @@ def item_studies() -> list[Study]:
 def report_context(
     options: ReportOptions, settings: Settings, fields: Collection[str] = ()
 ) -> ReportContext:
-    """What a report has to offer its measures."""
     cluster = settings.cluster
     if cluster in fields and options.measures:  # whoever names a measure of prompts says it is one
         fields, cluster = {*fields, "doc_id"}, "doc_id"
@@ -207,8 +199,7 @@ def report_context(
 def _report_options(
     metric: Metric, context: ReportContext
 ) -> Sequence[Mapping[str, Any] | str] | str:
-    """The options of a measure in a report, each time that it is taken, or what it lacks; nothing:
-    it is no part of reports."""
+    """Options each time that a measure is taken, or what it lacks; "": it is in no report."""
     chosen = metric.report(context) if metric.report else {}
     return [chosen] if isinstance(chosen, Mapping) else chosen
 
@@ -219,7 +210,6 @@ def plan_measures(
     settings: Settings,
     changed: Mapping[str, Mapping[str, Any]],
 ) -> tuple[list[Chosen], list[Omission]]:
-    """The measures for records with these fields, in the order in which they are shown."""
     check_names(options.measures)
     plan: list[Chosen] = []
     omitted: list[Omission] = []
@@ -255,7 +245,6 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _is_text_measure(name: str) -> bool:
-    """Whether a report can hold the measure of this name."""
     if name not in plugins.members("measure"):
         return False
     return _report_options(plugins.load("measure", name).METRIC, ReportContext()) != ""

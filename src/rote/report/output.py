@@ -1,7 +1,7 @@
 """A report as one page, as Markdown and as a folder.
 
-The page needs no network and asks for none: the policy in its head allows our own style and script,
-by their hashes, and pictures that are in the page; nothing else: nothing from the data acts.
+The page asks for no network: the policy in its head allows our own style and script, by their
+hashes, and pictures that are in the page; nothing from the data acts.
 """
 
 from __future__ import annotations
@@ -49,13 +49,12 @@ from rote.report.verdicts import Verdicts
 
 
 def html_page(study: Report) -> str:
-    """The study as one page."""
     return render_page(study, make_sections(study))
 
 
 def render_page(study: Report, sections: Sequence[Section]) -> str:
     """The same of sections that were made already."""
-    style, script = fragments.style(), fragments.script()
+    style, script = map(fragments.page_file, ("report.css", "report.js"))
     page = fragments.environment().get_template("report.html")
     html = page.render(
         study=study,
@@ -71,7 +70,6 @@ def render_page(study: Report, sections: Sequence[Section]) -> str:
 
 
 def content_policy(style: str, script: str) -> str:
-    """What the page may do."""
     hashes = f"style-src 'sha256-{content_hash(style)}'; script-src 'sha256-{content_hash(script)}'"
     return f"default-src 'none'; {hashes}; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -81,7 +79,6 @@ _TABLES, _FIGURES = "tables", "figures"
 
 
 def write_folder(study: Report, path: Path) -> list[Path]:
-    """Write everything; what was written, in order."""
     if path.exists() and not path.is_dir():
         raise OptionError(f"{path} is a file: name a folder (it need not exist)")
     refuse_links((path / _TABLES, path / _FIGURES))
@@ -96,7 +93,6 @@ def write_folder(study: Report, path: Path) -> list[Path]:
 
 
 def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
-    """Every file by name, made one after the other."""
     sections = make_sections(study)
     every = [
         verdict_sheet(block) if isinstance(block, Verdicts) else block
@@ -110,8 +106,9 @@ def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
     yield PAGE, render_page(study, sections)
     yield "report.md", render_markdown(study, sections, pictures)
     for part in sections:
-        if part.id == "methods":
-            yield "methods.md", render_methods(part)
+        if part.id == "methods":  # alone, for a paper
+            lines = [f"# {part.title}", "", *_block_lines(part.blocks, 2, {})]
+            yield "methods.md", "\n".join(lines).rstrip() + "\n"
     for table in (block for block in every if isinstance(block, Sheet)):
         yield f"{_TABLES}/{table.id}.csv", sheet_csv(table)
         yield f"{_TABLES}/{table.id}.tex", sheet_latex(table)
@@ -127,7 +124,6 @@ def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
 
 
 def _verdict_figure(study: Report, sections: Sequence[Section]) -> list[Figure]:
-    """The figure of the verdicts, for files; the page draws it by itself."""
     first = [block for part in sections if part.id == "summary" for block in _flatten(part.blocks)]
     if not any(isinstance(block, Verdicts) for block in first):
         return []
@@ -148,13 +144,12 @@ _MAX_TEXTS = 12
 """Texts with marks of one group; the page has more."""
 
 
-def render_report_markdown(study: Report, figures: Mapping[str, str] | None = None) -> str:
-    """The study as Markdown; `figures` says where the picture of a figure lies."""
-    return render_markdown(study, make_sections(study), figures or {})
+def render_report_markdown(study: Report) -> str:
+    return render_markdown(study, make_sections(study), {})
 
 
 def render_markdown(study: Report, sections: Sequence[Section], figures: Mapping[str, str]) -> str:
-    """The same of sections that were made already."""
+    """Of sections that were made already; `figures` says where the picture of a figure lies."""
     lines = [f"# {escape_markdown(study.title)}", ""]
     lines += [f"{escape_markdown(line)}  " for line in lead_lines(study)]
     lines += [escape_markdown(f"rote {study.version}, {format_date(study)}"), ""]
@@ -164,11 +159,6 @@ def render_markdown(study: Report, sections: Sequence[Section], figures: Mapping
     return "\n".join(lines).rstrip() + "\n"
 
 
-def render_methods(part: Section) -> str:
-    """The methods alone, for a paper."""
-    return "\n".join([f"# {part.title}", "", *_block_lines(part.blocks, 2, {})]).rstrip() + "\n"
-
-
 def _block_lines(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> Iterator[str]:
     for block in blocks:
         match block:
@@ -176,17 +166,13 @@ def _block_lines(blocks: Sequence[Block], level: int, figures: Mapping[str, str]
                 yield from (escape_markdown(block.text), "")
             case ItemList():
                 ends = block.addresses or [""] * len(block.items)
-                lines = (
-                    f"- {escape_markdown(item)} {end}".rstrip()
-                    for item, end in zip(block.items, ends)
-                )
-                yield from (*lines, "")
+                for item, end in zip(block.items, ends):
+                    yield f"- {escape_markdown(item)} {end}".rstrip()
+                yield ""
             case Alerts():
-                lines = (
-                    f"- **{escape_markdown(entry.kind)}**: {escape_markdown(entry.text)}"
-                    for entry in block.alerts
-                )
-                yield from (*lines, "")
+                for alert in block.alerts:
+                    yield f"- **{escape_markdown(alert.kind)}**: {escape_markdown(alert.text)}"
+                yield ""
             case Code():
                 yield from ("```", *block.text.splitlines(), "```", "")
             case FindingList():
@@ -196,7 +182,11 @@ def _block_lines(blocks: Sequence[Block], level: int, figures: Mapping[str, str]
                 lines = (f"- {escape_markdown(n)}: {escape(value)}" for n, value in block.facts)
                 yield from (*lines, "")
             case Figure():
-                yield from _figure_lines(block, level, figures)
+                title, path = escape_markdown(block.title), figures.get(block.id)
+                yield from (f"{'#' * min(level, 6)} {title}", "")
+                yield from (f"![{title}]({path})", "") if path else ()
+                elsewhere = "" if path else " (The figure is in the report's page and folder.)"
+                yield from (escape_markdown(block.says + elsewhere), "")
             case MarkedTexts():
                 yield from _text_lines(block, level)
             case Verdicts():
@@ -208,16 +198,6 @@ def _block_lines(blocks: Sequence[Block], level: int, figures: Mapping[str, str]
             case BlockGroup():
                 yield from (f"{'#' * min(level, 6)} {escape_markdown(block.title)}", "")
                 yield from _block_lines(block.blocks, level + 1, figures)
-
-
-def _figure_lines(figure: Figure, level: int, figures: Mapping[str, str]) -> Iterator[str]:
-    yield from (f"{'#' * min(level, 6)} {escape_markdown(figure.title)}", "")
-    if path := figures.get(figure.id):
-        yield from (f"![{escape_markdown(figure.title)}]({path})", "")
-        yield from (escape_markdown(figure.says), "")
-    else:
-        says = f"{figure.says} (The figure is in the report's page and folder.)"
-        yield from (escape_markdown(says), "")
 
 
 def _text_lines(texts: MarkedTexts, level: int) -> Iterator[str]:

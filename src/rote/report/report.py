@@ -52,8 +52,6 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A model, tokenizer or lexicon that the numbers depend on, with its licence."""
-
     name: str
     version: str
     licence: str
@@ -70,8 +68,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """Everything that a report shows. `print` shows the summary; two are equal if they say the
-    same."""
+    """Everything that a report shows. `print` shows the summary."""
 
     title: str
     created: str
@@ -101,14 +98,10 @@ class Report:
         return f"<Report {self.title!r}: {', '.join(r.measure for r in self.results)}>"
 
     def result(self, measure: str) -> Result | None:
-        """The first result of a measure, if it was taken."""
         return next((result for result in self.results if result.measure == measure), None)
 
     def measured(self) -> int | None:
-        """How many of the given texts were measured, by whatever measured most; None: all.
-
-        `--sample`, or the limits of a report, leave texts out.
-        """
+        """How many of the given texts were measured, by whatever measured most; None: all."""
         inputs = [m.facts.get("sources", {}) for m in self.materials if m.role == "texts"]
         names = [name for sources in inputs for name in sources]
         if any("within" in dict(result.signature.settings) for result in self.results):
@@ -141,7 +134,6 @@ class Report:
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def page(self) -> str:
-        """One HTML page that needs no network."""
         return str(plugins.load("report", "output").html_page(self))
 
     def markdown(self) -> str:
@@ -155,14 +147,12 @@ class Report:
         return f'<iframe srcdoc="{escape(self.page())}" width="100%" height="800"></iframe>'
 
     def written(self, form: Form) -> str:
-        """The report in one of the forms that are one file."""
         if form == "json":
             return self.to_json() + "\n"
         return self.markdown() if form == "md" else self.page()
 
     def save(self, path: str | Path, form: Form | None = None) -> None:
-        """Write a page, Markdown, JSON, all values as Parquet, or a folder for a paper, by the
-        ending of the path."""
+        """Write a page, Markdown, JSON, Parquet, or a folder, by the ending of the path."""
         path = Path(path)
         form = form or output_form(path)
         if form == "folder":
@@ -180,7 +170,6 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Report:
-        """The reverse of `to_dict`."""
         return cls(
             title=data["title"],
             created=data["made"],
@@ -211,7 +200,6 @@ def read_report(data: Any, file: str) -> Report:
 
 
 def output_form(path: Path) -> Form:
-    """What a path is to hold, by its ending."""
     ending = path.suffix.lower()
     if ending in ENDINGS and not path.is_dir():
         return ENDINGS[ending]
@@ -271,15 +259,11 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class FindingList:
-    """The statements of the summary."""
-
     statements: Sequence[Statement]
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What limits the numbers: of which kind, and where the page has more."""
-
     kind: str
     text: str
     section: str = ""
@@ -292,8 +276,6 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines that are copied as they are."""
-
     text: str
 
 
@@ -317,8 +299,6 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class MarkedTexts:
-    """Texts with what was found marked in them."""
-
     id: str
     title: str
     evidence: Sequence[Evidence]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.text import Text
 
 from rote.core.facets import EACH
 from rote.core.numbers import name_some
@@ -18,6 +20,7 @@ from rote.report.grid import (
     EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
+    CellValue,
     GridCell,
     GridRow,
     list_cells,
@@ -43,9 +46,6 @@ from rote.report.verdicts import (
 )
 from rote.report.wording import POWER_NOTE, describe_correction, gather_notes, share_range
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
 _MANY_SOURCES = 4
 _MAX_NAMED = 12
 _MAX_PRINTED = 60
@@ -53,15 +53,18 @@ _MAX_PRINTED = 60
 
 
 def print_results(results: Sequence[Result], console: Any, across: str = "") -> None:
-    """Print one or several results to a rich console: values, notes, further tables; or two-way
-    tables alone, with a field whose values stand side by side."""
+    """Print values, notes and further tables; with `across` two-way tables alone."""
     if across:
         for sheet in across_sheets(results, across):
             print_sheet(sheet, console)
         _print_legend(results, console)
-        for result in results:
-            console.print(strip_controls(str(result.signature)), style="dim", soft_wrap=True)
-        return
+    else:
+        _print_all(results, console)
+    for result in results:
+        console.print(strip_controls(str(result.signature)), style="dim", soft_wrap=True)
+
+
+def _print_all(results: Sequence[Result], console: Any) -> None:
     laid = {result.measure: table for result in results if (table := values_table_layout(result))}
     for result in results:
         for sheet in make_sheets(laid[result.measure], result) if result.measure in laid else ():
@@ -78,8 +81,6 @@ def print_results(results: Sequence[Result], console: Any, across: str = "") -> 
         print_tables(_shorten_result(result), console)
     if later:
         _print_legend(results, console)
-    for result in results:
-        console.print(strip_controls(str(result.signature)), style="dim", soft_wrap=True)
 
 
 def print_panel(results: Sequence[Result], console: Any) -> None:
@@ -111,7 +112,6 @@ def results_text(results: Sequence[Result], width: int = 120, across: str = "") 
 
 
 def print_tables(result: Result, console: Any) -> None:
-    """Print every further table of a result, the beginning of each: one screen at most."""
     # What compares groups of different facets stands before what each facet has of its own.
     limited = [table for table in further_tables(result) if table.limit]
     for table in (table for table in limited if table.name == SWEEP):
@@ -157,7 +157,6 @@ def _reference_name(result: Result) -> str:
 
 
 def _print_pairs(parts: Sequence[Result], console: Any) -> None:
-    """Every two sources: the difference of each value, and which way it goes."""
     rows = [row for part in parts for row in make_pair_grid(part)]
     if not rows:
         return
@@ -167,8 +166,8 @@ def _print_pairs(parts: Sequence[Result], console: Any) -> None:
         aspect_lines = lines.setdefault(row.aspect, [])
         cells = [row.cells.get(pair) for pair in pairs]
         aspect_lines.append(TableLine([f"  {row.title}", *map(_difference_text, cells)]))
-        if any(cell and not math.isnan(cell.matched_difference) for cell in cells):
-            equal = [_difference_text(cell, matched=True) for cell in cells]
+        if any(cell and not math.isnan(cell.matched.difference) for cell in cells):
+            equal = [_difference_text(cell and cell.matched) for cell in cells]
             aspect_lines.append(TableLine(["    at equal size", *equal], "dim"))
     console.print(
         heading_text("Pairs of sources", "the difference between the first and the second")
@@ -178,12 +177,11 @@ def _print_pairs(parts: Sequence[Result], console: Any) -> None:
         console.print(text, highlight=False)
 
 
-def _difference_text(cell: GridCell | None, *, matched: bool = False) -> str:
+def _difference_text(cell: CellValue | None) -> str:
     if cell is None:
         return ""
-    number = cell.matched_difference if matched else cell.difference
-    mark = cell.matched_mark if matched else cell.mark
-    return ("+" if number > 0 else "") + round_number(number) + (mark or " ")
+    sign = "+" if cell.difference > 0 else ""
+    return sign + round_number(cell.difference) + (cell.mark or " ")
 
 
 def _print_undetected(parts: Sequence[Result], console: Any) -> None:
@@ -193,8 +191,8 @@ def _print_undetected(parts: Sequence[Result], console: Any) -> None:
         paired = make_pair_grid(part)
         for row in paired or make_grid(part):
             reference = None if paired else row.cells.get(str(part.reference))
-            for field in ("", "matched_"):
-                line = _detectable_line(row, field, reference)
+            for equal in (False, True):
+                line = _detectable_line(row, equal, reference)
                 lines += [TableLine(line)] if line else []
     if not lines:
         return
@@ -207,29 +205,28 @@ def _print_undetected(parts: Sequence[Result], console: Any) -> None:
         console.print(text, highlight=False)
 
 
-def _detectable_line(row: GridRow, field: str, reference: GridCell | None) -> list[str]:
+def _detectable_line(row: GridRow, equal: bool, reference: GridCell | None) -> list[str]:
     """One line: in how many sources, from the smallest to the largest that it takes."""
-    verdicts = {name: getattr(cell, f"{field}verdict") for name, cell in row.cells.items()}
-    tested = [name for name, verdict in verdicts.items() if verdict != "not tested"]
-    names = [name for name in tested if verdicts[name] == "not found"]
-    sizes = [getattr(row.cells[name], f"{field}detectable") for name in names]
+    values = {name: cell.at(equal) for name, cell in row.cells.items()}
+    tested = [name for name, value in values.items() if value.verdict != "not tested"]
+    names = [name for name in tested if values[name].verdict == "not found"]
+    sizes = [values[name].detectable for name in names]
     known = [size for size in sizes if not math.isnan(size)]
     if not known:
         return []
     who = ", ".join(names) if len(names) <= 2 else f"{len(names)} of {len(tested)}"
-    title = f"{row.title} at equal size" if field else row.title
+    title = f"{row.title} at equal size" if equal else row.title
     ends = list(dict.fromkeys(round_number(end) for end in (min(known), max(known))))
     line = [title, who, " to ".join(ends)]
     if reference is None:
         return line
-    base = abs(reference.matched if field else reference.estimate)
+    base = abs(reference.at(equal).estimate)
     return [*line, share_range([size / base for size in known]) if base else ""]
 
 
 def _value_lines(
     parts: Sequence[Result], sources: Sequence[str]
 ) -> Iterator[tuple[str, list[TableLine]]]:
-    """Under the name of each aspect its values, one below the other."""
     first = parts[0]
     # With --within, what is counted are sets of texts.
     texts = "sets" if "within" in dict(first.signature.settings) else "texts"
@@ -243,14 +240,15 @@ def _value_lines(
         lines = lines_by_aspect.setdefault(row.aspect, [])
         title = f"  {row.title}" + (" ~" if row.length_sensitive else "")
         lines.append(TableLine([title, *(_value_text(row.cells.get(s)) for s in sources)]))
-        if row.matched_at and any(not math.isnan(c.matched) for c in row.cells.values()):
-            cells = (_matched_text(row.cells.get(s)) for s in sources)
-            lines.append(TableLine([f"    at {row.matched_at}", *cells], "dim"))
+        if row.matched_at and any(not math.isnan(c.matched.estimate) for c in row.cells.values()):
+            values = (row.cells[s].matched if s in row.cells else CellValue() for s in sources)
+            # A blank in place of the arrow keeps the digits in line.
+            known = ("" if math.isnan(v.estimate) else v.text + (v.mark or " ") for v in values)
+            lines.append(TableLine([f"    at {row.matched_at}", *known], "dim"))
     yield from lines_by_aspect.items()
 
 
 def _shorten_result(result: Result) -> Result:
-    """A result with the sources that are printed, for its further tables."""
     printed: set[str] = set()
     for facet in result.facets():
         every = sorted(facet.names, key=lambda group: group != facet.reference)
@@ -270,18 +268,10 @@ def _shorten_result(result: Result) -> Result:
 def _value_text(cell: GridCell | None) -> str:
     if cell is None:
         return ""
-    reach = round_like(cell.reach, cell.estimate)
-    around = f" ±{reach}" if reach else ""
+    text = cell.text
     if cell.ends:
-        around = " [" + " to ".join(cell.ends) + "]"
-    # A blank in place of the arrow keeps the digits in line.
-    return round_number(cell.estimate) + around + (cell.mark or " ")
-
-
-def _matched_text(cell: GridCell | None) -> str:
-    if cell is None or math.isnan(cell.matched):
-        return ""
-    return cell.matched_text + (cell.matched_mark or " ")
+        text = f"{round_number(cell.estimate)} [{' to '.join(cell.ends)}]"
+    return text + (cell.mark or " ")
 
 
 def _legend_lines(results: Sequence[Result]) -> list[str]:
@@ -304,9 +294,9 @@ def _legend_lines(results: Sequence[Result]) -> list[str]:
             f"{EQUIVALENT} within {margin} of {_reference_name(usual[0])}: two one-sided tests, "
             f"corrected p < {SIGNIFICANT}"
         )
-    if any(BORDERLINE in (cell.mark, cell.matched_mark) for cell in cells):
+    if any(cell.has_sign(BORDERLINE) for cell in cells):
         lines.append(f"{BORDERLINE} borderline: more permutations could change the verdict")
-    if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells):
+    if any(cell.has_sign(UNTESTED) for cell in cells):
         lines.append(f"{UNTESTED} not tested (see the notes)")
     if any(row["length_sensitive"] for result in usual for row in result.tables["values"]):
         lines.append(
@@ -348,7 +338,6 @@ BAR_NOTE = (
 
 
 def verdict_sheet(verdicts: Verdicts) -> Sheet:
-    """The verdicts as a table, for what is no page."""
     rows = [
         {
             "aspect": aspect.name,
@@ -443,7 +432,8 @@ def _print_bars(verdicts: Verdicts, console: Any) -> None:
     ends = f" {names}{diverse_side} {right:>{_BAR_WIDTH - len(diverse_side)}}"
     console.print(ends, style="dim", highlight=False)
     for cells, verdict in lines:
-        padded = "  ".join(_pad(cell, width) for cell, width in zip(cells, widths) if width)
+        cut = (c if len(c) <= w else f"{c[: w - 1]}…" for c, w in zip(cells, widths))
+        padded = "  ".join(f"{c:<{w}}" for c, w in zip(cut, widths) if w)
         console.print(f" {padded}  {verdict}", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -466,10 +456,6 @@ def draw_bar(comparison: VerdictComparison, verdicts: Verdicts) -> str:
     return "".join(cells)
 
 
-def _pad(text: str, width: int) -> str:
-    return f"{text if len(text) <= width else text[: width - 1] + '…':<{width}}"
-
-
 Rows = Sequence[Mapping[str, Any]]
 _MAX_FAILING, _MAX_ORIGINAL, _MAX_MERGED = 4, 6, 5
 _NUMBERS = {2: "two", 3: "three", 4: "four"}
@@ -477,7 +463,6 @@ _MIN_CONTEXT = 20
 
 
 def print_originality(result: Result, console: Any) -> None:
-    """Print the tables of a result of `originality`, those of each facet apart."""
     for facet, part in split_facets(result):
         if not part.tables.get("counts"):
             continue
@@ -492,8 +477,6 @@ def print_originality(result: Result, console: Any) -> None:
 
 def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     """For each source the sentences that repeat most, the fragment marked, and whose it is."""
-    from rich.text import Text
-
     whose: dict[tuple[str, str, int, int], list[str]] = {}
     for row in result.tables["citations"]:
         key = (row["source"], row["id"], row["start"], row["end"])
@@ -521,8 +504,6 @@ def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
 
 def _original_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     """For each source a fragment of some sentences that nobody in the ground truth has."""
-    from rich.text import Text
-
     rows = [row for row in result.tables["sentences"] if row["original"]]
     if not rows:
         return
@@ -574,15 +555,12 @@ def describe_ground_truth(result: Result) -> dict[str, str]:
 
 
 def _order_by_reference(rows: Rows, result: Result) -> list[str]:
-    """The sources of a table, the reference first."""
     sources = dict.fromkeys(row["source"] for row in rows)
     return sorted(sources, key=lambda name: name != result.reference)
 
 
 def _mark_fragment(row: Mapping[str, Any], span: Mapping[str, Any], width: int) -> Text:
     """The sentence in one line with the fragment in brackets; cut on both sides if it must be."""
-    from rich.text import Text
-
     first, last = span["start"] - row["start"], span["end"] - row["start"]
     before, after = strip_controls(row["text"][:first]), strip_controls(row["text"][last:])
     middle = strip_controls(span["fragment"])

@@ -1,4 +1,4 @@
-"""A table on a screen, in colours or as plain text: it fits the width, whatever is in it.
+"""A table on a screen, in colours or as plain text, that fits the width.
 
 Numbers stay in one piece and names whole; texts give way to both. What does not fit side by side
 goes below, in parts, each beside the columns that name its lines.
@@ -9,15 +9,14 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.text import Text
 
 from rote.core.table import NUMBERS, Column, Row
 from rote.report.cells import Sheet, rows_sheet, shorten_name
 from rote.report.terminal import isolate_direction, make_console, strip_controls
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
 
 T = TypeVar("T")
 FILE_WIDTH = 160
@@ -29,22 +28,16 @@ _MIN_NAME, _MIN_NUMBER = 4, 6
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """Cells as they are printed, one below each heading."""
-
     cells: Sequence[str]
     style: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TableListing:
-    """Lines under headings, as wide as wherever they are printed."""
-
     columns: Sequence[Column]
     lines: Sequence[TableLine]
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Text]:
-        from rich.text import Text
-
         yield from grid_lines(self.columns, {"": self.lines}, options.max_width)
         yield Text()
 
@@ -59,7 +52,6 @@ def plain_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> Ta
 
 
 def rows_table(columns: Sequence[Column], rows: Sequence[Row]) -> TableListing:
-    """Every row as it is, without a title."""
     sheet = rows_sheet("", "", columns, rows)
     return TableListing(sheet.columns, [TableLine(_cell_texts(sheet, row)) for row in rows])
 
@@ -103,13 +95,7 @@ def grid_lines(
     keys: int | None = None,
     bold: int | None = None,
 ) -> Iterator[Text]:
-    """Lines under headings, those of a group under its name, which takes no column from them.
-
-    The first `keys` columns (those before the first number) are in every part.
-    """
-    from rich.cells import cell_len
-    from rich.text import Text
-
+    """Lines under headings; the first `keys` columns (those before a number) are in every part."""
     every = [line.cells for lines in groups.values() for line in lines]
     heads = [strip_controls(column.heading) for column in columns]
     sizes = [max(map(cell_len, cells)) for cells in zip(heads, *every)]
@@ -139,15 +125,12 @@ def grid_lines(
 
 
 def heading_text(title: str, note: str = "") -> Text:
-    from rich.text import Text
-
     return Text.assemble(
         "\n", (strip_controls(title), "bold"), (f"  {strip_controls(note)}" if note else "", "dim")
     )
 
 
 def plain_text(print_result: Callable[[T, Any], None], result: T, width: int = FILE_WIDTH) -> str:
-    """What is printed of a result, or of several, without colours."""
     out = io.StringIO()
     print_result(result, make_console(file=out, width=width, color_system=None))
     return out.getvalue()
@@ -194,7 +177,6 @@ def _fit_widths(columns: Sequence[Column], sizes: list[int], width: int, keys: i
 
 
 def _split_columns(sizes: Sequence[int], width: int, keys: int) -> Iterator[list[int]]:
-    """Columns side by side as far as there is room, then the rest below."""
     first = list(range(keys))
     before = sum(sizes[:keys]) + len(_GAP) * keys + 1
     part, used = list(first), before
@@ -224,8 +206,6 @@ def _fold_line(
 
 def _wrap_cell(text: str, size: int) -> list[str]:
     """Lines of so many cells, between words where there are some, indented alike."""
-    from rich.cells import cell_len, chop_cells
-
     if cell_len(text) <= size:
         return [text]
     blank = " " * (len(text) - len(text.lstrip()))
@@ -242,13 +222,9 @@ def _wrap_cell(text: str, size: int) -> list[str]:
 
 def cut_text(text: str, size: int) -> str:
     """A text in so many cells; a sign says that there was more."""
-    from rich.cells import cell_len, set_cell_size
-
     return text if cell_len(text) <= size else set_cell_size(text, size - 1).rstrip() + "…"
 
 
 def _pad(text: str, size: int, side: str) -> str:
-    from rich.cells import cell_len, set_cell_size
-
     space = " " * (size - cell_len(text))
     return isolate_direction(space + text if side == "right" else set_cell_size(text, size))

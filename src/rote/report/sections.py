@@ -15,10 +15,10 @@ from rote.core.facets import EACH, JOINT, is_input
 from rote.core.numbers import name_some
 from rote.core.progress import several
 from rote.core.record import Chapter
-from rote.core.record import Section as Place
 from rote.core.registry import find, main_values, of_result, title_of
 from rote.core.result import Result, Row
 from rote.core.table import Column, make_columns
+from rote.report import value_tables
 from rote.report.cells import Sheet, infer_columns, rows_sheet, shorten_name
 from rote.report.charts import CURVE, VALUES, draw_chart, list_charts
 from rote.report.grid import GridRow, make_grid, result_key
@@ -41,14 +41,6 @@ from rote.report.report import (
 from rote.report.result_tables import describe_ground_truth, rank_sheet, verdict_sheet
 from rote.report.summary import list_alerts, summarize
 from rote.report.svg import chart_spec
-from rote.report.value_tables import (
-    across_sheet,
-    comparisons_sheet,
-    headline_sheet,
-    page_sheets,
-    sources_sheet,
-    values_sheet,
-)
 from rote.report.verdicts import Verdicts, judge_facets
 from rote.report.wording import gather_notes
 
@@ -62,14 +54,20 @@ def make_sections(study: Report) -> list[Section]:
     repetition, items, further = list[Result](), list[Result](), list[Result]()
     parts = {"corpus": repetition, "items": items}
     for result in others:
-        parts.get(section_of(result), [] if is_in_panel(result) else further).append(result)
+        of = of_result(result.measure)
+        section = of.section if of else "others"
+        parts.get(section, [] if is_in_panel(result) else further).append(result)
+    of_items = results_section("items", "Test items", items)
+    if len(items) == 1:
+        record = find(items[0].measure)
+        of_items = Section(record.name, record.title, _result_blocks(items[0]))
     every = (
         summary_section(study),
         panel_section(study.results),
         across_section(study),
         *(chapter_section(study, name, by_chapter[name]) for name in chapters),
         results_section("repetition", "Repetition of training text", repetition),
-        _items_section(items),
+        of_items,
         results_section("further", "Further measures", further),
         omitted_section(study),
         methods_section(study),
@@ -133,7 +131,6 @@ def _describe_size(study: Report) -> str:
 
 
 def format_date(study: Report) -> str:
-    """When the study was made, for the eye."""
     try:
         time = datetime.fromisoformat(study.created)
     except ValueError:
@@ -143,7 +140,6 @@ def format_date(study: Report) -> str:
 
 
 def summary_section(study: Report) -> Section | None:
-    """The verdicts and a few sentences; on demand all the rest."""
     summarized = summarize(study)
     first, *others = [_facet_blocks(facet) for facet in summarized.verdicts if facet.drawn] or [[]]
     blocks: list[Block] = [*first]
@@ -160,7 +156,6 @@ def summary_section(study: Report) -> Section | None:
 
 
 def _facet_blocks(facet: Verdicts) -> list[Block]:
-    """The figure of a facet with a reference; else ranks, and the pairs folded."""
     if facet.reference is not None:
         return [facet]
     unequal = [Paragraph(facet.unequal_note, quiet=True)] if facet.unequal_note else []
@@ -169,7 +164,6 @@ def _facet_blocks(facet: Verdicts) -> list[Block]:
 
 
 def omitted_section(study: Report) -> Section | None:
-    """What was not measured, and what to give so that it would be."""
     if not study.omitted:
         return None
     rows = [{"part": omission.section, "why": omission.reason} for omission in study.omitted]
@@ -187,7 +181,6 @@ def methods_section(study: Report) -> Section | None:
 
 
 def provenance_section(study: Report) -> Section | None:
-    """Which data, which tools under which licences, which settings."""
     blocks: list[Block] = [_data_sheet(study)] if study.materials else []
     if sources := _sources_sheet(study):
         blocks.append(sources)
@@ -251,11 +244,6 @@ def _sources_sheet(study: Report) -> Sheet | None:
 _MAX_NAMED = 8
 
 
-def section_of(result: Result) -> Place:
-    record = of_result(result.measure)
-    return record.section if record else "others"
-
-
 def _explanation(result: Result) -> list[Block]:
     """In a line what it says."""
     record = of_result(result.measure)
@@ -264,15 +252,11 @@ def _explanation(result: Result) -> list[Block]:
     return [Paragraph(sentence)] if sentence else []
 
 
-def _values_sheet(result: Result) -> Sheet:
-    return values_sheet(result, title=title_of(result))
-
-
 def _tests_group(
     results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
 ) -> list[Block]:
     title_by_key = titles or {result_key(result): title_of(result) for result in results}
-    tests = comparisons_sheet(results, id, title_by_key)
+    tests = value_tables.comparisons_sheet(results, id, title_by_key)
     pairs = any(result.reference == EACH for result in results)
     heading = "Tests of pairs" if pairs else "Tests against the reference"
     return _fold(heading, [tests] if tests else [])
@@ -283,7 +267,6 @@ def _result_tests(result: Result) -> list[Block]:
 
 
 def _notes_block(result: Result) -> list[Block]:
-    """What must be known of a result: its own notes, and those of its sources."""
     every = len(result.by_source)
     notes = []
     for note, names in gather_notes(result):
@@ -292,16 +275,12 @@ def _notes_block(result: Result) -> list[Block]:
     return [ItemList(notes, quiet=True)] if notes else []
 
 
-# Sections
-
-
 def is_in_panel(result: Result) -> bool:
     record = of_result(result.measure)
     return record is not None and bool(record.panel)
 
 
 def panel_section(results: Sequence[Result]) -> Section | None:
-    """The panel of diversity: the values that stand for each measure, then all."""
     panel_results = [result for result in results if is_in_panel(result)]
     if not panel_results:
         return None
@@ -316,38 +295,35 @@ def panel_section(results: Sequence[Result]) -> Section | None:
         return (row.measure, row.value) in main
 
     blocks: list[Block] = [
-        sources_sheet(panel_results, "panel-values", "The panel in numbers", chosen, titles),
+        value_tables.sources_sheet(
+            panel_results, "panel-values", "The panel in numbers", chosen, titles
+        ),
         *_fold("How values move with length", curve_figures(panel_results)),
     ]
     for result in panel_results:
-        section_blocks = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
+        section_blocks = [
+            *_explanation(result),
+            value_tables.values_sheet(result, title_of(result)),
+            *_notes_block(result),
+        ]
         blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section("panel", "Diversity", [*blocks, *_tests_group(panel_results, titles=titles)])
 
 
 def across_section(study: Report) -> Section | None:
-    """One field of the groups side by side, as papers print it: headline values, then all."""
-    headlines = headline_sheet(study.results, study.across)
+    headlines = value_tables.headline_sheet(study.results, study.across)
     if headlines is None:
         return None
     sheets = [
         sheet
         for result in study.results
-        if study.across in result.by and (sheet := across_sheet(result, study.across))
+        if study.across in result.by and (sheet := value_tables.across_sheet(result, study.across))
     ]
     every = BlockGroup("All values", sheets, closed=True)
     return Section("across", f"Side by side: {study.across}", [headlines, every])
 
 
-def _items_section(results: Sequence[Result]) -> Section | None:
-    if len(results) != 1:
-        return results_section("items", "Test items", results)
-    record = find(results[0].measure)
-    return Section(record.name, record.title, _result_blocks(results[0]))
-
-
 def results_section(id: str, heading: str, results: Sequence[Result]) -> Section | None:
-    """Results below headings of their own."""
     if not results:
         return None
     groups = [BlockGroup(title_of(r), _result_blocks(r), closed=True) for r in results]
@@ -356,8 +332,8 @@ def results_section(id: str, heading: str, results: Sequence[Result]) -> Section
 
 def _result_blocks(result: Result) -> list[Block]:
     drawn = figure_blocks(result).values()
-    values = [_values_sheet(result)] if result.by_source else []
-    tables = [*values, *_notes_block(result), *drawn, *page_sheets(result)]
+    values = [value_tables.values_sheet(result, title_of(result))] if result.by_source else []
+    tables = [*values, *_notes_block(result), *drawn, *value_tables.page_sheets(result)]
     return [*_explanation(result), *tables, *_result_tests(result)]
 
 
@@ -377,20 +353,19 @@ def _chapter(name: str) -> Chapter:
 
 
 def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Section:
-    """What one record found, the texts that show it, and what other records add to it."""
     blocks: list[Block] = []
     for result in sorted(results, key=lambda result: result.measure != name):
         if result.measure == name:
             blocks += _chapter_blocks(study, result, _chapter(name))
         else:
-            figures = [*figure_blocks(result).values(), *page_sheets(result)]
+            figures = [*figure_blocks(result).values(), *value_tables.page_sheets(result)]
             section_blocks = [*_explanation(result), *figures, *_notes_block(result)]
             blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section(name, _chapter(name).heading, blocks)
 
 
 def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Block]:
-    drawn, tables = figure_blocks(result), page_sheets(result)
+    drawn, tables = figure_blocks(result), value_tables.page_sheets(result)
     folds, first = bool(chapter.folded), {f"{result.measure}-{name}" for name in chapter.first}
     open_figures = [block for name, block in drawn.items() if not folds or name in chapter.first]
     open_tables = [table for table in tables if table.id in first]
@@ -410,7 +385,7 @@ def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Blo
     facts = describe_ground_truth(result)
     return [
         *([Paragraph(chapter.lead)] if chapter.lead else _explanation(result)),
-        _values_sheet(result),
+        value_tables.values_sheet(result, title_of(result)),
         *_notes_block(result),
         *open_figures,
         *open_tables,
@@ -460,7 +435,6 @@ _MAX_DRAWN = 80
 
 
 def figure_blocks(result: Result) -> dict[str, Block]:
-    """Every figure that the tables of a result give, by name; its values are in the panel."""
     declared = [c for c in list_charts(result.measure) if c.name not in (VALUES.name, CURVE.name)]
     if declared and (refused := _refuse_many([result])):
         return {"": refused}
@@ -474,7 +448,6 @@ def figure_blocks(result: Result) -> dict[str, Block]:
 
 
 def curve_figures(results: Sequence[Result]) -> list[Figure]:
-    """How values grow with the amount of text."""
     drawn = None
     if not _refuse_many(results):
         drawn = draw_chart(CURVE, list(map(shorten_names, results)))

@@ -42,8 +42,7 @@ class ChartPanel:
     order: Callable[[str], list[Any]]
 
     def field_text(self, what: str) -> str:
-        """A title, a format or a scale: itself, or what a field of this name holds, which is not
-        one of those drawn."""
+        """A title, format or scale: itself, or what an undrawn field of this name holds."""
         drawn = (self.chart.x, self.chart.y)
         return what if what in drawn else str(self.rows[0].get(what, what))
 
@@ -252,7 +251,6 @@ def draw_matrix(panel: ChartPanel) -> Any:
 
 
 def draw_heat(panel: ChartPanel) -> Any:
-    """Stretches along each name, a number as colour."""
     import altair as alt
 
     chart = panel.chart
@@ -267,7 +265,6 @@ def draw_heat(panel: ChartPanel) -> Any:
 
 
 def draw_boxes(panel: ChartPanel) -> Any:
-    """How the numbers of each name are spread."""
     chart = panel.chart
     few = {"size": 8, "opacity": 0.3}
     boxes = add_marks(panel.base(), "boxplot", color=PLAIN, size=14, outliers=few)
@@ -276,7 +273,6 @@ def draw_boxes(panel: ChartPanel) -> Any:
 
 
 def draw_histogram(panel: ChartPanel) -> Any:
-    """How often a number is there, the colours over each other."""
     import altair as alt
 
     chart = panel.chart
@@ -339,8 +335,7 @@ SHAPES: Mapping[str, Callable[[ChartPanel], Any]] = {
 
 
 def chart_rows(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """A chart of some rows. All that is made of it shares them, and nobody looks through them:
-    tests do, at whole figures."""
+    """All charts that are made of it share the rows, and nobody validates them: tests do."""
     import altair as alt
     from altair.utils.schemapi import debug_mode
 
@@ -351,15 +346,13 @@ def chart_rows(rows: Iterable[Mapping[str, Any]]) -> Any:
 
 
 def set_properties(chart: Any, **settings: Any) -> Any:
-    """The chart, which was just made, with a size or a title; no copy, which would make all layers
-    again."""
+    """The chart with a size or a title; no copy, which would make all layers again."""
     for name, value in settings.items():
         chart[name] = value
     return chart
 
 
 def add_marks(base: Any, kind: str, **settings: Any) -> Any:
-    """The chart with marks of one kind."""
     copy = base.copy(deep=False)
     copy.mark = {"type": kind, **settings}
     return copy
@@ -382,7 +375,6 @@ def _share(part: Any) -> None:
 
 
 def stack_facets(drawn: Sequence[tuple[str, Any]]) -> Any:
-    """The chart of each facet under its title."""
     import altair as alt
 
     titled = []
@@ -394,7 +386,6 @@ def stack_facets(drawn: Sequence[tuple[str, Any]]) -> Any:
 
 
 def names_axis(**settings: Any) -> dict[str, Any]:
-    """An axis of names, which are shown whole."""
     return {"labelLimit": NAME_WIDTH, **settings}
 
 
@@ -407,10 +398,7 @@ def encode_names(
     *,
     legend: bool = True,
 ) -> Any:
-    """Colour, fill or shape of the values of a field; no two have both colour and shape in common.
-
-    `colours` are looks by name, for values that mean something.
-    """
+    """Colour, fill or shape of the values of a field: no two alike in both; `colours` by name."""
     import altair as alt
 
     drawn, shapes = {reference: REFERENCE}, {reference: _SHAPES[0]}
@@ -426,8 +414,7 @@ def encode_names(
 
 
 def encode_constant(channel: str, value: str) -> Any:
-    """One look for everything. Like all that is given to Altair, an object: what a string or a
-    dictionary stands for, it takes as long to find out as for half a figure."""
+    """One look for everything: an object, since Altair is slow to read a string."""
     import altair as alt
 
     return getattr(alt, f"{channel.capitalize()}Value")(value)

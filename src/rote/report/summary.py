@@ -1,11 +1,7 @@
 """What a person should know after a minute: what differs, by how much, and what limits it.
 
-    for statement in summary(report):
-        print(statement.text)
-
 Every statement is a sentence of its own, carries its numbers and names the section that has more.
-Nothing is said about causes. No sentence ranks sources by a value that moves with length, unless it
-is that at equal length. Alerts say what a reader must know before trusting a number.
+No sentence ranks sources by a value that moves with length, unless it is that at equal length.
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ from rote.core.registry import find, of_result
 from rote.core.result import Result
 from rote.measure.driver.multiple_testing import UNTESTED
 from rote.report.report import Alert, Report, Statement
+from rote.report.result_tables import print_verdicts
 from rote.report.terminal import strip_controls
 from rote.report.verdicts import FEW, TOO_FEW, Aspect, VerdictComparison, Verdicts, judge_facets
 from rote.report.wording import capitalize, describe_pair, format_value, share_range
@@ -37,8 +34,6 @@ _RANKS = {"overall": 0, "difference": 1, "found": 2, "not found": 2}
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The verdicts of each facet, and the statements, most important first."""
-
     verdicts: Sequence[Verdicts]
     statements: Sequence[Statement]
 
@@ -57,7 +52,6 @@ class Summary:
 
 
 def summary(study: Report) -> list[Statement]:
-    """The statements, most important first."""
     return list(summarize(study).statements)
 
 
@@ -88,9 +82,6 @@ def summarize(study: Report) -> Summary:
 
 
 def print_summary(study: Report, console: Any) -> None:
-    """The verdicts and the first statements on a rich console; the report has the rest."""
-    from rote.report.result_tables import print_verdicts
-
     summarized = summarize(study)
     for facet in summarized.verdicts:
         print_verdicts(facet, console)
@@ -149,7 +140,6 @@ def _describe_source(comparisons: Sequence[VerdictComparison], reference: str) -
 
 
 def _describe_sources(facet: Verdicts, judged: dict[str, list[VerdictComparison]]) -> str:
-    """Many sources in one sentence, by direction."""
     total = max(map(len, judged.values()))
     counts = {source: _count_directions(values) for source, values in judged.items()}
     parts: list[str] = []
@@ -269,14 +259,12 @@ def _describe_ranges(none: Sequence[VerdictComparison]) -> str:
     if len(sizes) < len(none):
         return ""
     low, high = (choose(comparison.relative for comparison in none) for choose in (min, max))
-    shares = [comparison.detectable / abs(comparison.other_value) for comparison in none]
-    detected = share_range(shares)
+    detected = share_range([c.tested.detectable / abs(c.other_value) for c in none])
     text = f"differences {format_percent(low, True)} to {format_percent(high, True)}"
     return text + (f"; {detected} or more would have been detected" if detected else "")
 
 
 def _record_findings(result: Result, sources: Sequence[str]) -> list[Statement]:
-    """What the record of a result says beside differences."""
     record = of_result(result.measure)
     findings = record.findings(result, sources) if record and record.findings else ()
     statements = []
@@ -399,8 +387,7 @@ def _unbalanced_prompts(results: Sequence[Result]) -> list[str]:
 
 
 def _untested_notes(results: Sequence[Result]) -> list[str]:
-    """Too few permutations or texts find nothing, whatever there is; which measures this is about
-    is said where others are tested."""
+    """Why nothing was tested; which measures this is about is said where others are tested."""
     tested = {result.measure for result in results if result.comparisons}
     measures: dict[str, set[str]] = {}
     for result in results:

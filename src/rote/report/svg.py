@@ -1,9 +1,7 @@
 """Charts as SVG that is safe inside a page: nothing in it acts, no id clashes, no label is cut.
 
-The drawing is rebuilt from known elements and attributes alone; whatever a name holds, it is text.
-Backgrounds are left out, for the page has its own. Pointing at a mark shows its values. Readers may
-have a wider font than the layout had: the drawing names the fonts that it was measured with, and
-its edges move out as far as labels would reach in a wide one.
+The drawing is rebuilt from known elements and attributes alone. Readers may have a wider font than
+the layout had, so its edges move out as far as labels would reach in a wide one.
 """
 
 from __future__ import annotations
@@ -64,8 +62,7 @@ def render_html(spec: str) -> str:
 
 
 def _escape_reserved(node: Any) -> Any:
-    """The same without names that Vega takes for functions where it puts names in order: these
-    get a space behind them, which nobody sees."""
+    """The same with a space behind names that Vega takes for functions, which nobody sees."""
     if isinstance(node, dict):
         return {key: _escape_reserved(value) for key, value in node.items()}
     if isinstance(node, list):
@@ -96,7 +93,6 @@ def figure_width(spec: str) -> int:
 
 
 def render_png(spec: str) -> bytes:
-    """The figure as a picture on white, fine enough for print."""
     import vl_convert
 
     image: bytes = vl_convert.svg_to_png(render_svg(spec), scale=_SCALE)
@@ -154,7 +150,6 @@ def _tooltip(element: ElementTree.Element) -> str:
 
 
 def _is_invisible(element: ElementTree.Element, name: str) -> bool:
-    """What is not seen: Vega leaves many empty groups and frames."""
     if _is_hidden(element):
         return True
     # The frame of a group is a path without colours of its own, inside fill="none".
@@ -252,7 +247,6 @@ def _transform(matrix: Matrix, transform: str) -> Matrix:
 
 
 def _text_corners(element: ElementTree.Element, matrix: Matrix) -> list[tuple[float, float]]:
-    """Where the letters would reach, in the coordinates of the drawing."""
     size = float(element.get("font-size", "11px").removesuffix("px"))
     lines = [(element.text or "", 0.0)] if (element.text or "").strip() else []
     down = 0.0
@@ -274,7 +268,7 @@ def _text_corners(element: ElementTree.Element, matrix: Matrix) -> list[tuple[fl
 
 
 def text_width(text: str) -> float:
-    """Of a text in a wide font or in one of even letters, in parts of the font's size."""
+    """In a wide font or in one of even letters, in parts of the font's size."""
     return max(sum(map(_letter_width, text)), _MONOSPACE_WIDTH * len(text))
 
 

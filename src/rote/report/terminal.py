@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
 # Joiners belong to the writing of many languages, and do nothing else.
 _JOINERS = "\u200c\u200d"
@@ -53,20 +52,15 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     """Names and what is known of them, without a heading."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(*map(text_cell, (name, value)))
+        # As text, so that no markup in it can change a cell.
+        table.add_row(*(Text(isolate_direction(strip_controls(part))) for part in (name, value)))
     return table
-
-
-def text_cell(text: str) -> Text:
-    """A cell that no markup in the text can change."""
-    from rich.text import Text
-
-    return Text(isolate_direction(strip_controls(text)))
 
 
 def isolate_direction(text: str) -> str:

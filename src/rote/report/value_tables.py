@@ -18,7 +18,6 @@ from rote.core.table import (
     Column,
     Pivot,
     Row,
-    Rows,
     Table,
     add_titles,
     defined,
@@ -41,6 +40,8 @@ from rote.report.grid import (
     EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
+    CellValue,
+    GridCell,
     GridRow,
     Verdict,
     make_grid,
@@ -52,7 +53,6 @@ from rote.report.grid import (
     split_facets,
     split_panel,
 )
-from rote.report.grid import GridCell as Value
 from rote.report.wording import describe_correction
 
 INTERNAL_TABLES = (VALUES, "matched", "curve", "highlight", FAMILY)
@@ -64,7 +64,6 @@ _MAX_ACROSS = 6
 
 
 def further_tables(result: Result) -> list[Table]:
-    """The tables of a result, without its values."""
     declared = _declared_tables(result.measure)
     if not declared:
         names = [name for name in result.tables if name not in (*INTERNAL_TABLES, TEXTS, SWEEP)]
@@ -80,12 +79,10 @@ def values_table_layout(result: Result) -> Table | None:
 
 
 def undeclared_table(name: str) -> Table:
-    """A table with a column for each field of its rows."""
     return Table(name, name.replace("_", " ").capitalize(), (), by="source")
 
 
 def page_sheets(result: Result) -> list[Sheet]:
-    """The tables of a result in a report; the first rows of each are on the page."""
     tables = [table for table in further_tables(result) if table.page]
     return [sheet for table in tables for sheet in make_sheets(table, result) if sheet.data]
 
@@ -97,16 +94,14 @@ def _declared_tables(measure: str) -> Sequence[Table]:
         return ()
 
 
-def _text_columns(rows: Rows, result: Result) -> list[Column]:
-    first = make_columns("source id")
-    return [*first, *(c for c in infer_columns(rows) if c.field not in ("source", "id"))]
-
-
 _SHARED = (
     Table(
         TEXTS,
         "Values of each text",
-        _text_columns,
+        lambda rows, result: [
+            *make_columns("source id"),
+            *(c for c in infer_columns(rows) if c.field not in ("source", "id")),
+        ],
         note=lambda rows, result: (
             f"The first of a source; {EXPORT_COMMAND} writes all {len(rows):,}."
         ),
@@ -135,7 +130,6 @@ _MAX_SHOWN = 300
 
 
 def values_sheet(result: Result, title: str = "") -> Sheet:
-    """All values of a result."""
     heading = f"{title or result.measure}: values"
     return sources_sheet([result], f"values-{result_key(result)}", heading)
 
@@ -147,8 +141,7 @@ def sources_sheet(
     chosen: Callable[[GridRow], bool] = lambda row: True,
     titles: Mapping[str, str] | None = None,
 ) -> Sheet:
-    """The chosen values of several results side by side, under the titles of their measures, by
-    `key`, where those are given."""
+    """The chosen values of several results side by side; `titles` of their measures by `key`."""
     facets = split_panel(results)
     grid_rows: dict[tuple[str, str], GridRow] = {}
     sizes: dict[tuple[str, str], list[str]] = {}
@@ -230,8 +223,7 @@ def _transposed_sheet(
 
 
 def across_sheet(result: Result, across: str) -> Sheet | None:
-    """A two-way table: the values of one field of the groups side by side, the other fields down,
-    each cell with its difference from the reference as a share of the reference's value."""
+    """A two-way table: the values of one field of the groups across, other fields down."""
     if not result.by_source:
         return None
     if across not in result.by:
@@ -241,7 +233,6 @@ def across_sheet(result: Result, across: str) -> Sheet | None:
 
 
 def headline_sheet(results: Sequence[Result], across: str) -> Sheet | None:
-    """One two-way table of the values that stand for each measure."""
     grouped = [result for result in results if result.by_source and across in result.by]
     rows: list[Row] = []
     for result in grouped:
@@ -267,18 +258,15 @@ def _two_way_rows(result: Result, across: str, grid: Sequence[GridRow]) -> list[
     rows: list[Row] = []
     for value in grid:
         parts = [(value.title, False)]
-        if any(not math.isnan(cell.matched) for cell in value.cells.values()):
+        if any(not math.isnan(cell.matched.estimate) for cell in value.cells.values()):
             parts.append((f"{value.title} at equal length", True))
         for title, matched in parts:
             for group, cell in value.cells.items():
                 levels = group.split(JOINT)
                 if len(levels) == len(result.by):
                     down = [level for at, level in enumerate(levels) if at != place]
-                    rows.append(
-                        {"value": title, "across": levels[place]}
-                        | dict(zip(rest, down))
-                        | _two_way_cell(cell, matched)
-                    )
+                    about = {"value": title, "across": levels[place], **dict(zip(rest, down))}
+                    rows.append(about | _two_way_cell(cell.at(matched)))
     return rows
 
 
@@ -304,7 +292,6 @@ def _two_way_sheet(
 
 
 def across_sheets(results: Sequence[Result], across: str) -> list[Sheet]:
-    """The two-way tables of the results that have groups."""
     sheets = [sheet for result in results if (sheet := across_sheet(result, across))]
     if not sheets:
         raise OptionError("there are no groups to set side by side")
@@ -317,15 +304,12 @@ def _field_key(name: str) -> str:
     return f"{name} of texts" if name in reserved else name
 
 
-def _two_way_cell(cell: Value, matched: bool) -> dict[str, Any]:
+def _two_way_cell(cell: CellValue) -> dict[str, Any]:
     """One value of a group; its difference as a share of what the reference has."""
-    prefix = "matched_" if matched else ""
-    names = ("low", "high", "difference", "mark")
-    estimate = cell.matched if matched else cell.estimate
-    low, high, difference, mark = (getattr(cell, prefix + name) for name in names)
-    reference = estimate - difference
-    delta = difference / abs(reference) if reference else math.nan
-    return {"estimate": estimate, "low": low, "high": high, "mark": mark, "delta": delta}
+    reference = cell.estimate - cell.difference
+    delta = cell.difference / abs(reference) if reference else math.nan
+    fields = {name: getattr(cell, name) for name in ("estimate", "low", "high", "mark")}
+    return {**fields, "delta": delta}
 
 
 def comparisons_sheet(
@@ -336,15 +320,15 @@ def comparisons_sheet(
     if not data:
         return None
     faceted = any(row["facet"] for row in data)
-    matched = any(not math.isnan(row["value"].matched_difference) for row in data)
+    matched = any(not math.isnan(row["value"].matched.difference) for row in data)
     margins = any(not math.isnan(row["value"].margin) for row in data)
 
     def make(row: Mapping[str, Any]) -> list[Cell]:
-        value: Value = row["value"]
+        value: GridCell = row["value"]
         equal = [
-            _signed_cell(value.matched_difference, value.matched_mark),
-            _p_cell(value.matched_p_corrected, value.matched_verdict),
-            number_cell(value.matched_detectable),
+            _signed_cell(value.matched.difference, value.matched.mark),
+            _p_cell(value.matched.p_corrected, value.matched.verdict),
+            number_cell(value.matched.detectable),
         ]
         alike = [number_cell(value.margin), _p_cell(value.equivalence_p_corrected, "not found")]
         return [
@@ -378,9 +362,9 @@ def comparisons_sheet(
         columns.append(Column("p of equivalence", kind="p", note="corrected"))
     note = f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
     note += f" {EQUIVALENT} the difference is within the margin." * margins
-    note += _untested_note([row["value"] for row in data])
-    title = "Differences and p-values"
-    return Sheet(id, title, columns, data, make, note=note, limit=_MAX_SHOWN)
+    note += _UNTESTED_NOTE * any(row["value"].has_sign(UNTESTED) for row in data)
+    name = "Differences and p-values"
+    return Sheet(id, name, columns, data, make, note=note, limit=_MAX_SHOWN)
 
 
 def _test_rows(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -410,10 +394,11 @@ def _value_column(name: tuple[str, str], row: GridRow, above: str, at: Collectio
     return Column(name_of_column, heading, "number", ends=ends, also=further, note=note)
 
 
-def _value_cell(value: Value | None) -> Cell:
+def _value_cell(value: GridCell | None) -> Cell:
     if value is None:
         return Cell("")
-    numbers = (value.estimate, value.low, value.high, value.p_corrected, value.matched)
+    equal = value.matched
+    numbers = (value.estimate, value.low, value.high, value.p_corrected, equal.estimate)
     plain = tuple(None if math.isnan(number) else number for number in numbers)
     if math.isnan(value.estimate):
         return Cell("–", plain)
@@ -421,13 +406,12 @@ def _value_cell(value: Value | None) -> Cell:
     if not math.isnan(value.low):
         low, high = (round_like(end, value.estimate) for end in (value.low, value.high))
         below.append(f"[{low}, {high}]")
-    if not math.isnan(value.matched):
-        below.append(f"= {value.matched_text}{value.matched_mark}")
+    if not math.isnan(equal.estimate):
+        below.append(f"= {equal.text}{equal.mark}")
     return Cell(round_number(value.estimate), plain, value.mark, tuple(below))
 
 
-def _difference_cell(value: Value) -> Cell:
-    """With its interval, where there is one."""
+def _difference_cell(value: GridCell) -> Cell:
     cell = _signed_cell(value.difference, value.mark)
     ends = value.difference_low, value.difference_high
     if math.isnan(ends[0]):
@@ -447,33 +431,30 @@ def _p_cell(number: float, verdict: Verdict) -> Cell:
     return Cell(p_text, (None if math.isnan(number) else number,))
 
 
-def _untested_note(values: Sequence[Value]) -> str:
-    if not any(UNTESTED in (value.mark, value.matched_mark) for value in values):
-        return ""
-    return f" {UNTESTED} not tested (see the notes)."
+_UNTESTED_NOTE = f" {UNTESTED} not tested (see the notes)."
 
 
 def _describe_signs(
     results: Sequence[Result], rows: Sequence[GridRow], data: Sequence[Mapping[str, Any]]
 ) -> str:
-    """What the signs mean; only of those that are there."""
     grid_cells = [value for row in data for value in row["values"].values() if value is not None]
     notes = []
     level = next((result.interval.level for result in results if result.interval), None)
     if level and any(not math.isnan(value.low) for value in grid_cells):
         notes.append(f"[ ] {level:.0%} interval.")
-    notes += filter(None, [_untested_note(grid_cells).strip()])
-    if any({"▲", "▼"} & {*value.mark, value.matched_mark} for value in grid_cells):
+    if any(value.has_sign(UNTESTED) for value in grid_cells):
+        notes.append(_UNTESTED_NOTE.strip())
+    if any(value.has_sign(arrow) for value in grid_cells for arrow in "▲▼"):
         notes.append(
             f"▲ ▼ above or below {shorten_name(results[0].reference or '')}, p < {SIGNIFICANT}, "
             f"corrected: {describe_correction(results)}."
         )
-    if any(BORDERLINE in (value.mark, value.matched_mark) for value in grid_cells):
+    if any(value.has_sign(BORDERLINE) for value in grid_cells):
         notes.append(f"{BORDERLINE} borderline.")
     if any(value.equivalent for value in grid_cells):
         notes.append(f"{EQUIVALENT} the difference is within the margin.")
     if any(row.length_sensitive for row in rows):
         notes.append("~ depends on the number of texts or their length.")
-    if any(not math.isnan(value.matched) for value in grid_cells):
+    if any(not math.isnan(value.matched.estimate) for value in grid_cells):
         notes.append("= the value at equal size (windows × length), ± half its interval.")
     return " ".join(notes)

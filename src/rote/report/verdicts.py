@@ -4,21 +4,15 @@ An aspect rests on the headline value of its measure, at equal length where that
 effect, the difference in standard deviations of single texts, is turned so that right means more
 repetitive; an aspect that is neither diverse nor repetitive has words of its own for right.
 
-    for facet in judge_facets(report.results):
-        for aspect in facet.aspects:
-            for comparison in aspect.comparisons:
-                print(aspect.name, comparison.source, comparison.effect, comparison.state)
-
 Where no source is the reference, sources are ranked, with a compact letter display: sources that
-share a letter cannot be told apart. A value that moves with length is ranked at equal length, or
-not at all.
+share a letter cannot be told apart.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -29,7 +23,15 @@ from rote.core.progress import several
 from rote.core.record import Headline, Study
 from rote.core.registry import of_result
 from rote.core.result import Result
-from rote.report.grid import GridCell, GridRow, make_grid, make_pair_grid, result_key, split_facets
+from rote.report.grid import (
+    CellValue,
+    GridCell,
+    GridRow,
+    make_grid,
+    make_pair_grid,
+    result_key,
+    split_facets,
+)
 from rote.report.wording import (
     count_decimals,
     describe_family,
@@ -93,23 +95,28 @@ class VerdictComparison:
 
     @property
     def value(self) -> float:
-        return self.cell.matched if self.equal else self.cell.estimate
+        return self.cell.at(self.equal).estimate
 
     @property
     def other_value(self) -> float:
-        return self.reference_cell.matched if self.equal else self.reference_cell.estimate
+        return self.reference_cell.at(self.equal).estimate
+
+    @property
+    def tested(self) -> CellValue:
+        """What is known of the difference that the verdict is about."""
+        return self.test.at(self.equal)
 
     @property
     def difference(self) -> float:
-        return self._of("difference")
+        return self.tested.difference
 
     @property
     def interval(self) -> tuple[float, float]:
         """Of the difference, in units of the value."""
-        ends = self._of("difference_low"), self._of("difference_high")
+        ends = self.tested.difference_low, self.tested.difference_high
         return self._independent(difference_interval) if math.isnan(ends[0]) else ends
 
-    def _independent(self, interval: object) -> tuple[float, float]:
+    def _independent(self, interval: Callable[..., tuple[float, float]]) -> tuple[float, float]:
         """Where no test gave one: that of two values that have nothing to do with each other."""
         cells = self.cell, self.reference_cell
         if self.equal or not self.level or any(math.isnan(cell.low) for cell in cells):
@@ -117,9 +124,7 @@ class VerdictComparison:
         first, second = (
             ValueEstimate(c.estimate, (c.low, c.high), n) for c, n in zip(cells, self.units)
         )
-        assert callable(interval)
-        low, high = interval(first, second, self.level, paired=False)
-        return low, high
+        return interval(first, second, self.level, paired=False)
 
     @property
     def turn(self) -> int:
@@ -131,6 +136,11 @@ class VerdictComparison:
         return self.why == NO_LENGTH
 
     @property
+    def is_defined(self) -> bool:
+        is_zero = self.difference == 0 and self.value == 0
+        return not math.isnan(self.difference) and not (self.state == "not tested" and is_zero)
+
+    @property
     def is_drawn(self) -> bool:
         """Not where lengths, or texts that occur in the corpus itself, make the difference."""
         return not self.by_length and self.state != "circular"
@@ -138,22 +148,19 @@ class VerdictComparison:
     @property
     def effect(self) -> float:
         """In standard deviations of single texts, right is more repetitive."""
-        return self.turn * self._of("effect") if self.is_drawn else math.nan
+        return self.turn * self.tested.effect if self.is_drawn else math.nan
 
     @property
     def effect_interval(self) -> tuple[float, float]:
         if not self.is_drawn:
             return math.nan, math.nan
-        low, high = sorted(self.turn * self._of(f"effect_{end}") for end in ("low", "high"))
+        ends = self.tested.effect_low, self.tested.effect_high
+        low, high = sorted(self.turn * end for end in ends)
         return low, high
 
     @property
     def p(self) -> float:
-        return self._of("p_corrected")
-
-    @property
-    def detectable(self) -> float:
-        return self._of("detectable")
+        return self.tested.p_corrected
 
     @property
     def direction(self) -> str:
@@ -166,18 +173,18 @@ class VerdictComparison:
     @property
     def relative(self) -> float:
         """The difference as a share of the other value; nan where that is about 0."""
-        value, reference_value = self.value, self.other_value
-        if not self.headline.ratio or not reference_value > 0 or value < 0:
+        reference = self.reference_cell.at(self.equal)
+        if not self.headline.ratio or not reference.estimate > 0 or self.value < 0:
             return math.nan
-        ends = self.reference_cell.matched_low, self.reference_cell.matched_high
-        low, high = ends if self.equal else (self.reference_cell.low, self.reference_cell.high)
-        if reference_value < _STEADY * max(high - reference_value, reference_value - low):
+        if reference.estimate < _STEADY * max(
+            reference.high - reference.estimate, reference.estimate - reference.low
+        ):
             return math.nan
-        return value / reference_value - 1
+        return self.value / reference.estimate - 1
 
     @property
     def relative_interval(self) -> tuple[float, float]:
-        low, high = self._of("relative_low"), self._of("relative_high")
+        low, high = self.tested.relative_low, self.tested.relative_high
         if math.isnan(self.relative) or self.value == 0:
             return math.nan, math.nan
         if math.isnan(low):
@@ -209,11 +216,12 @@ class VerdictComparison:
     @property
     def detected(self) -> str:
         """The smallest difference that would have been detected, without a sign."""
-        if math.isnan(self.detectable):
+        detectable = self.tested.detectable
+        if math.isnan(detectable):
             return ""
         if math.isnan(self.relative):
-            return self.amount(self.detectable).lstrip("+")
-        return format_percent(self.detectable / abs(self.other_value))
+            return self.amount(detectable).lstrip("+")
+        return format_percent(detectable / abs(self.other_value))
 
     @property
     def verdict(self) -> str:
@@ -275,15 +283,9 @@ class VerdictComparison:
         places = count_decimals(max(map(abs, (self.value, self.other_value, difference))))
         return format_number(difference, f"+.{places}f", typeset=True)
 
-    def _of(self, name: str) -> float:
-        value: float = getattr(self.test, f"matched_{name}" if self.equal else name)
-        return value
-
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """One aspect: its headline value, in all comparisons of a facet."""
-
     name: str
     measure: str
     row: GridRow
@@ -338,7 +340,6 @@ class Verdicts:
 
     @property
     def drawn(self) -> list[Aspect]:
-        """The aspects with anything to draw."""
         return [aspect for aspect in self.aspects if aspect.drawn]
 
     @property
@@ -398,8 +399,7 @@ class Verdicts:
         return [place * self.step for place in range(first, last + 1)]
 
     def at(self, effect: float) -> str:
-        """Where an effect lies on the strip, as a share of its width; what is beyond lies at the
-        end."""
+        """Where an effect lies on the strip, as a share of its width, 100 % at most."""
         low, high = self.bounds
         share = (min(max(effect, low), high) - low) / (high - low)
         return f"{format_number(100 * share, '.1f')}%"
@@ -419,7 +419,6 @@ class Verdicts:
 
     @property
     def reading_note(self) -> str:
-        """How the figure is to be read."""
         effect = "Effect: the difference in standard deviations of single texts, with its interval."
         return " ".join(filter(None, (effect, self.values_note)))
 
@@ -471,7 +470,7 @@ def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) 
             names_of = (name, *(f"{name} ({time})" for time in range(2, len(parts) + 2)))
             name = next(item for item in names_of if item not in aspect_names)
             comparisons = list(_compare_sources(part, headline, inside))
-            if any(_is_defined(item) for item in comparisons):
+            if any(comparison.is_defined for comparison in comparisons):
                 section = f"values-{result_key(part)}"
                 row = comparisons[0].row
                 aspects.append(Aspect(name, part.measure, row, headline, section, comparisons))
@@ -495,7 +494,6 @@ def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) 
 
 
 def _order_sources(aspects: Sequence[Aspect], names: Sequence[str]) -> list[str]:
-    """The sources, the most repetitive first: by their mean effect."""
     effects: dict[str, list[float]] = {name: [] for name in names}
     for aspect in aspects:
         for comparison in aspect.comparisons:
@@ -506,7 +504,6 @@ def _order_sources(aspects: Sequence[Aspect], names: Sequence[str]) -> list[str]
 
 
 def find_circular(results: Sequence[Result]) -> dict[str, list[str]]:
-    """What texts are compared with, and the sources that occur in it themselves."""
     names_by_corpus: dict[str, dict[str, None]] = {}
     for result in results:
         what, value, value_inside = _circular_value(result)
@@ -521,12 +518,6 @@ def _circular_value(result: Result) -> tuple[str, str, float]:
     return record.circular if record and record.circular else ("", "", 0.0)
 
 
-def _is_defined(comparison: VerdictComparison) -> bool:
-    return not math.isnan(comparison.difference) and (
-        comparison.state != "not tested" or comparison.difference != 0 or comparison.value != 0
-    )
-
-
 def _compare_sources(
     result: Result, headline: Headline, inside: Mapping[str, Sequence[str]]
 ) -> Iterator[VerdictComparison]:
@@ -537,13 +528,13 @@ def _compare_sources(
         return
     circular_sources = inside.get(_circular_value(result)[0], ())
     tests = _test_cells(result, row)
-    compared = any(not math.isnan(test.matched_difference) for test in tests.values())
+    compared = any(not math.isnan(test.matched.difference) for test in tests.values())
     compared = compared or any(NO_LENGTH in note for note in result.notes)
     level = result.interval.level if result.interval else 0.0
     for (source, reference), test in tests.items():
         cells = row.cells[source], row.cells[reference]
         units = result.by_source[source].units, result.by_source[reference].units
-        equal = not math.isnan(test.matched_difference)
+        equal = not math.isnan(test.matched.difference)
         comparison = VerdictComparison(
             headline, row, source, reference, *cells, test, level, units, equal, "not tested"
         )
@@ -574,8 +565,7 @@ def _test_cells(result: Result, row: GridRow) -> dict[tuple[str, str], GridCell]
 def _judge_comparison(
     comparison: VerdictComparison, circles: set[str], compared: bool
 ) -> tuple[State, str]:
-    """`compared`: whether some sources were compared at equal length, so that whole texts of the
-    others are no ground for a verdict."""
+    """`compared`: whether some were compared at equal length, so that whole texts are no ground."""
     test = comparison.test
     if circles:
         return "circular", ""
@@ -585,7 +575,7 @@ def _judge_comparison(
         return "not tested", several(min(comparison.units), "independent text")
     if not comparison.equal and comparison.row.length_sensitive and compared:
         return "not tested", NO_LENGTH
-    verdict = test.matched_verdict if comparison.equal else test.verdict
+    verdict = comparison.tested.verdict
     if verdict == "differs" and not comparison.equal and test.beyond * comparison.difference < 0:
         verdict = "not found"
     if verdict == "not found" and test.equivalent:
@@ -639,31 +629,27 @@ def _letter_name(number: int) -> str:
 
 
 def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
-    """The sources of an aspect from the most diverse to the most repetitive; without those whose
-    texts have no usable equal length."""
-    cells = {}
+    """The sources from the most diverse on, without those that have no usable equal length."""
+    values: dict[str, tuple[CellValue, int]] = {}
     for comparison in aspect.comparisons:
         if not comparison.by_length:
-            about = comparison.equal, comparison.turn
-            cells[comparison.source] = comparison.cell, *about
-            cells[comparison.reference] = comparison.reference_cell, *about
-    values = {n: cell.matched if equal else cell.estimate for n, (cell, equal, _) in cells.items()}
-    known = [name for name, value in values.items() if not math.isnan(value)]
-    order = sorted(known, key=lambda name: cells[name][2] * values[name])
+            equal, turn = comparison.equal, comparison.turn
+            values[comparison.source] = comparison.cell.at(equal), turn
+            values[comparison.reference] = comparison.reference_cell.at(equal), turn
+    known = {name: pair for name, pair in values.items() if not math.isnan(pair[0].estimate)}
+    order = sorted(known, key=lambda name: known[name][1] * known[name][0].estimate)
     apart = {frozenset((c.source, c.reference)) for c in aspect.comparisons if c.state == "differs"}
     letters = assign_letters(order, [pair for pair in apart if pair <= set(order)])
-    by_source, ordered = {}, [values[name] for name in order]
-    for name in order:
-        cell, equal, _ = cells[name]
-        ends = (cell.matched_low, cell.matched_high) if equal else (cell.low, cell.high)
-        rank = 1 + ordered.index(values[name])
-        by_source[name] = Rank(rank, letters[name], values[name], *ends)
-    return by_source
+    ordered = [known[name][0] for name in order]
+    estimates = [value.estimate for value in ordered]
+    return {
+        name: Rank(1 + estimates.index(v.estimate), letters[name], v.estimate, v.low, v.high)
+        for name, v in zip(order, ordered)
+    }
 
 
 def rank_sources(verdicts: Verdicts) -> tuple[list[str], Mapping[str, Mapping[str, Rank]]]:
-    """The sources by their mean rank over aspects of diversity, those last that some aspect has no
-    rank for, and the ranks of each aspect."""
+    """The sources by mean rank over aspects of diversity, and the ranks of each aspect."""
     by_aspect = {aspect.name: rank_aspect(aspect) for aspect in verdicts.aspects}
     counted = [a.name for a in verdicts.aspects if a.row.higher != "neither"] or list(by_aspect)
 

@@ -15,11 +15,9 @@ from rote.measure.driver.multiple_testing import FAMILY
 
 
 def format_value(value: float, headline: Headline) -> str:
-    return format_percent(value) if headline.percent else format_rounded(value)
-
-
-def format_rounded(value: float) -> str:
-    """Three digits that count: the tables have more."""
+    """A percentage, or three digits that count: the tables have more."""
+    if headline.percent:
+        return format_percent(value)
     if math.isnan(value):
         return "–"
     return format_number(value, f".{count_decimals(value)}f", typeset=True)
@@ -32,8 +30,7 @@ def count_decimals(value: float) -> int:
 
 
 def describe_pair(value: float, other: float, headline: Headline, title: str) -> str:
-    """`gzip compression ratio 2.25 against 1.91`; where the unit says what it is, without a
-    title."""
+    """`gzip compression ratio 2.25 against 1.91`; a unit that says what it is needs no title."""
     values = f"{format_value(value, headline)} against {format_value(other, headline)}"
     return f"{values} {headline.unit}" if headline.unit else f"{title} {values}"
 
@@ -56,8 +53,7 @@ POWER_NOTE = f"found with {POWER:.0%} power at the corrected level"
 
 
 def describe_correction(results: Sequence[Result]) -> str:
-    """`Holm over 44 tests: 11 values × 4 sources`; where facets differ, those of all. Verdicts come
-    first, and apart from all other tests."""
+    """`Holm over 44 tests: 11 values × 4 sources`; verdicts come first, apart from other tests."""
     rows = list_families(results)
     if not rows:
         return UNKNOWN_FAMILY
@@ -114,27 +110,20 @@ _NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-])")
 
 
 def gather_notes(result: Result) -> list[tuple[str, list[str]]]:
-    """The notes of a result with the sources that each is about; none: it is about all of it.
-
-    Notes that differ in their numbers alone are one, with the range of each number that differs.
-    """
+    """The notes with the sources that each is about; those alike but for their numbers are one."""
     about: dict[str, list[tuple[str, str]]] = {note: [] for note in result.notes}
     for source, source_result in result.by_source.items():
         for note in source_result.notes:
-            about.setdefault(_without_numbers(note), []).append((source, note))
+            # Without its numbers: 1 text and 2 texts are alike.
+            alike = re.sub(r"(# \w+?)s\b", r"\1", _NUMBER.sub("#", note))
+            about.setdefault(alike, []).append((source, note))
     return [
         (_join_notes([note for _, note in of]) if of else line, [source for source, _ in of])
         for line, of in about.items()
     ]
 
 
-def _without_numbers(note: str) -> str:
-    """A note without its numbers: 1 text and 2 texts are alike."""
-    return re.sub(r"(# \w+?)s\b", r"\1", _NUMBER.sub("#", note))
-
-
 def _join_notes(notes: Sequence[str]) -> str:
-    """Notes that are alike but for their numbers as one."""
     numbers = iter(zip(*(_NUMBER.findall(note) for note in notes)))
     # The longest says "texts" where one of them says "1 text".
     return _NUMBER.sub(lambda _: _number_range(next(numbers)), max(notes, key=len))

@@ -32,6 +32,7 @@ from rote.web.errors import SafeJSONResponse
 from rote.web.history import History
 from rote.web.job_queue import JobQueue
 from rote.web.request_guard import RequestGuard
+from rote.web.stored_results import result_sections
 from rote.web.workspace import IndexCache, OpenIndex, RecentAnswers, Workspace
 
 
@@ -114,10 +115,13 @@ class MatchForm(BaseModel):
     count: int
 
 
-class FormsAnswer(IndexState):
+class TallyAnswer(IndexState):
     query: str
     matches: int
     tallied: int = Field(description="Matches that were looked at: the first of all")
+
+
+class FormsAnswer(TallyAnswer):
     forms: list[MatchForm]
 
 
@@ -131,10 +135,7 @@ class MatchGroup(BaseModel):
     per_million: float
 
 
-class GroupsAnswer(IndexState):
-    query: str
-    matches: int
-    tallied: int
+class GroupsAnswer(TallyAnswer):
     by: str
     groups: list[MatchGroup]
 
@@ -152,10 +153,7 @@ class Collocate(BaseModel):
     log_dice: float
 
 
-class CollocatesAnswer(IndexState):
-    query: str
-    matches: int
-    tallied: int
+class CollocatesAnswer(TallyAnswer):
     collocates: list[Collocate]
 
 
@@ -168,10 +166,7 @@ class Neighbour(BaseModel):
     share: float
 
 
-class NeighboursAnswer(IndexState):
-    query: str
-    matches: int
-    tallied: int
+class NeighboursAnswer(TallyAnswer):
     beside: list[Neighbour]
 
 
@@ -212,8 +207,6 @@ class TopAnswer(IndexState):
 async def answer_from_index(
     request: Request, key: str, find: Callable[[OpenIndex], Mapping[str, Any]]
 ) -> Response:
-    """The index that was asked, and what was found in it."""
-
     def work() -> dict[str, Any]:
         opened = open_index_of(request, key)
         return {**opened.about(key), **find(opened)}
@@ -240,7 +233,6 @@ class WorkPool:
 
 
 async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any) -> T:
-    """What `work(*arguments)` gives, from one of the app's threads."""
     pool: WorkPool = request.app.state.pool
     if len(pool.queued) >= MAX_QUEUED:
         raise HTTPException(503, "too many requests are waiting: try again in a minute")
@@ -259,8 +251,6 @@ async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any)
 
 
 class AppState(Protocol):
-    """The attributes of `app.state`."""
-
     workspace: Workspace
     history: History
     jobs: JobQueue
@@ -274,7 +264,6 @@ def app_state(request: Request) -> AppState:
 
 
 def open_index_of(request: Request, key: str) -> OpenIndex:
-    """The index that was opened under this key, as it is now."""
     return app_state(request).indexes.current(app_state(request).workspace.index(key))
 
 
@@ -288,7 +277,6 @@ _PERMUTATIONS = 99
 
 
 def make_app(opened: Workspace) -> FastAPI:
-    """An ASGI app over what was opened."""
     database.prepare_store(opened.store)
     files.remove_partial(opened.store)
     opened.known.sweep()
@@ -319,8 +307,7 @@ def make_app(opened: Workspace) -> FastAPI:
 
 @cache
 def _collect_routes() -> list[BaseRoute]:
-    """All apps share them: FastAPI looks through their signatures for each app that has its own,
-    which takes longer than most answers."""
+    """Shared by all apps: FastAPI takes long to look through their signatures."""
     every = FastAPI(
         default_response_class=errors.SafeJSONResponse, responses=ERROR_RESPONSES, openapi_url=None
     )
@@ -364,10 +351,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def start_first_job(opened: Workspace, history: History, jobs: JobQueue) -> None:
-    """Starts the work and does not wait for it.
-
-    The user's own files are not measured unasked: they may be large.
-    """
+    """Measure the bundled texts; the user's own may be large, and are not measured unasked."""
     newest = next(iter(history.entries(limit=1)), None)
     if newest is not None:
         # One that was made on the shell has no pictures yet.
@@ -381,8 +365,6 @@ def start_first_job(opened: Workspace, history: History, jobs: JobQueue) -> None
 
 
 def _draw_newest(history: History, id: str) -> None:
-    from rote.web.stored_results import result_sections
-
     try:
         result_sections(history, id)
     except RoteError as error:

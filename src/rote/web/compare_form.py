@@ -21,6 +21,7 @@ from rote.core.progress import Reporter
 from rote.core.registry import find
 from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
+from rote.report.builder import make_report
 from rote.report.options import ReportOptions, check_across, list_offered
 from rote.report.report import Report
 from rote.search.open_models import name_models
@@ -76,7 +77,6 @@ class CompareForm:
 
     @property
     def address(self) -> str:
-        """The form with these settings."""
         return "/compare?" + urlencode(self.query())
 
     def query(self) -> list[tuple[str, str]]:
@@ -152,7 +152,6 @@ class CompareForm:
         )
 
     def check(self, opened: Workspace) -> None:
-        """Refuse what could not work, before a process is started for it."""
         if not self.files:
             raise OptionError("no file is chosen: choose one, or upload one")
         if not self.measures:
@@ -175,8 +174,7 @@ class CompareForm:
             opened.ground(place)
 
     def lacks(self, measure: str) -> str:
-        """What a measure is held against and nobody chose; a missing reference leaves the measure
-        out of the result, with the reason."""
+        """What a measure is held against and nobody chose, but for a missing reference."""
         wanted = missing_input(_find_metric(measure))
         chosen = {CORPUS: self.corpus, TRAIN: self.train}
         return wanted if wanted in chosen and not chosen[wanted] else ""
@@ -188,7 +186,6 @@ class CompareForm:
         return split_keys(self.files, (self.corpus, self.train, *keys))
 
     def reader(self, opened: Workspace) -> Reader:
-        """How a file of texts is read."""
         return partial(read_batches, read=self._settings(opened)[ReadOptions])
 
     def _settings(self, opened: Workspace) -> dict[type, Any]:
@@ -196,8 +193,6 @@ class CompareForm:
         return build_options((Settings, ReadOptions, ReportOptions), values)
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Report:
-        from rote.report.builder import make_report
-
         paths = [opened.file(key) for key in self.files]
         settings = self._settings(opened)
         return make_report(
@@ -256,14 +251,12 @@ def resolve_keys(
 
 
 def list_keys(fields: Iterable[form_fields.FormField], values: Mapping[str, Any]) -> list[str]:
-    """The keys of files, indexes and models that options name."""
     kinds = ("place", "file", "models")
     chosen = [values[f.name] for f in fields if f.kind in kinds and values.get(f.name)]
     return [field for value in chosen for field in form_fields.format_value(value).split(",")]
 
 
 def missing_input(metric: Metric) -> str:
-    """What has to be chosen beside the texts."""
     needed = {field.name for field in fields(metric.options) if field.metadata.get("needed")}
     if "corpus" in needed:
         return CORPUS
@@ -294,8 +287,7 @@ def _find_metric(name: str) -> Metric:
 
 
 def guess_settings(files: Sequence[str], opened: Workspace, by: str = "") -> dict[str, Any]:
-    """Settings for files of which nobody said anything, or only which field tells their sources
-    apart: a usual one, if all of them have it, and a usual reference among its values."""
+    """A usual field that tells sources apart (or `by`), and a usual reference among its values."""
     looks = [preview_file(opened.file(key)) for key in files]
     shared = [n for n in _SOURCES if looks and all(n in look.fields for look in looks)]
     # Any field may be called source; of another, few values tell that it names sources.

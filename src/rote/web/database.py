@@ -26,12 +26,13 @@ _MIN_FREE = 2**20
 
 
 def disk_full_message(error: BaseException, folders: Sequence[Path]) -> str:
-    """What to tell the user; empty if something else went wrong.
-
-    `folders` are those that are written to, for errors that name none.
-    """
+    """What to tell the user, "" if something else went wrong; `folders` are those written to."""
     short = [folder for folder in folders if _free_bytes(folder) < _MIN_FREE]
-    causes = list(_error_chain(error))
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
     if not any(_is_disk_full(cause, bool(short)) for cause in causes):
         return ""
     columns = [Path(c.filename).parent for c in causes if isinstance(c, OSError) and c.filename]
@@ -48,13 +49,6 @@ def _is_disk_full(error: BaseException, short: bool) -> bool:
     # SQLite calls it so too when it cannot make the small files beside its own.
     unclear = isinstance(error, sqlite3.Error) and "disk I/O error" in str(error)
     return (unclear and short) or any(words in str(error) for words in _WORDS)
-
-
-def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it came from."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _free_bytes(folder: Path) -> int:
@@ -110,7 +104,6 @@ class NotStored(UnknownName):
 @contextmanager
 def open_database(store: Path) -> Iterator[sqlite3.Connection]:
     """One transaction: what is written inside is there as a whole, or not at all."""
-    # Others may hold the file for as long as they write a large result.
     file = sqlite3.connect(store / FILE, timeout=60)
     file.row_factory = sqlite3.Row
     try:
@@ -129,7 +122,6 @@ def insert_rows(file: sqlite3.Connection, table: str, rows: Iterable[Mapping[str
 
 
 def prepare_store(store: Path) -> None:
-    """Make the folder and the tables."""
     try:
         make_private_folder(store)
         refuse_links(store / name for name in _OWN_FILES)

@@ -44,10 +44,7 @@ class Busy(RoteError):
 
 
 class SafeJSONResponse(JSONResponse):
-    """JSON of whatever texts hold: half a surrogate pair has no UTF-8, but an escape.
-
-    Undefined numbers are null.
-    """
+    """Half a surrogate pair, which has no UTF-8, is an escape; undefined numbers are null."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(plain(content), allow_nan=False, separators=(",", ":")).encode()

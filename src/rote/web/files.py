@@ -3,9 +3,7 @@ browser, in the store under the hash of their content.
 
 What a browser calls a file is never a path here: it is cleaned and used as the last part of a
 path whose folder is a hash. A file is refused at once and not kept if it holds nothing, if it is
-small only as long as it is packed, and if there is no room left; one that cannot be read as it is
-may be kept until somebody says how. Of pasted texts the oldest go when there are too many: they
-were pasted, so somebody has them.
+small only as long as it is packed, and if there is no room left.
 """
 
 from __future__ import annotations
@@ -22,18 +20,26 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
+from rote.annotate.store import Store, is_store, open_store
 from rote.core import plugins
+from rote.core.distribution import version
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import read_regular, write_atomically
 from rote.core.locked_folder import refuse_links
+from rote.corpus import (
+    COMPRESSIONS,
+    Batch,
+    Corpus,
+    DuplicateIds,
+    Problems,
+    ReadOptions,
+    open_corpus,
+    raw_pieces,
+)
+from rote.corpus.items import read_records
 from rote.web.database import make_private_folder
-
-if TYPE_CHECKING:
-    from rote.annotate.store import Store
-    from rote.corpus import Batch, Corpus, ReadOptions
-
 
 Reader: TypeAlias = "Callable[[Path], Iterator[Batch]]"
 """Gives the texts of a file, as somebody reads it."""
@@ -68,7 +74,6 @@ class FilePreview:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Ids and beginnings of the first texts."""
         return [(id, text) for id, text, _ in self.records]
 
     def of(self, field: str) -> tuple[str, ...]:
@@ -78,10 +83,7 @@ class FilePreview:
 def preview_file(
     path: Path, read: ReadOptions | None = None, most: int = _MAX_RECORDS
 ) -> FilePreview:
-    """A file that cannot be read has a problem, and the page can still be shown.
-
-    At most so many of its texts are looked at.
-    """
+    """The first texts, at most so many; of a file that cannot be read, the problem."""
     try:
         return _preview(path, fingerprint(path), read, most)
     except (RoteError, OSError) as error:
@@ -103,8 +105,6 @@ def first_readable(files: Mapping[str, Path]) -> tuple[str, ...]:
 
 
 def _holds_items(path: Path) -> bool:
-    from rote.corpus.items import read_records
-
     try:
         return next(iter(read_records(path)), None) is not None
     except (RoteError, OSError):
@@ -112,10 +112,7 @@ def _holds_items(path: Path) -> bool:
 
 
 def list_sources(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, list[str]]:
-    """The sources that can be chosen among, by what tells them apart: the fields that were named,
-    or where none is, the files themselves and every field that has few values."""
-    from rote.corpus import open_corpus
-
+    """The sources to choose from, by the fields named, else by file and fields of few values."""
     looks = [look for path in paths if not (look := preview_file(path)).problem]
     values_by_field: dict[str, dict[str, None]] = {}
     if not by and len(looks) > 1:
@@ -133,8 +130,6 @@ def list_sources(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, lis
 
 def list_fields(path: Path, read: ReadOptions) -> list[str]:
     """The fields of the first records as the file has them, whichever of them holds the text."""
-    from rote.corpus import open_corpus
-
     names: dict[str, None] = {}
     try:
         # One is named, so that none is guessed.
@@ -160,8 +155,7 @@ _FLAG = re.compile(rf"`[^`]*`|{'|'.join(_FLAGS)}|--(?!(?:{_SERVING})\b)[a-z][a-z
 
 
 def name_form_fields(error: object, path: Path | None = None) -> str:
-    """What is wrong, by the names that forms have for the shell's flags; the file is called by its
-    name alone. Whole commands, `in such quotes`, are for the shell and stay."""
+    """What is wrong, by the names that forms have for flags; `commands` in quotes stay."""
     message = str(error)
     if path is not None:
         message = message.replace(str(path), path.name)
@@ -174,25 +168,18 @@ def _field_label(match: re.Match[str]) -> str:
 
 
 def read_batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:
-    """The texts of a file, a folder, an annotated store, or a bundled example, with the file that
-    they occur in: an id is unique within its file only."""
-    from rote.annotate.store import is_store, open_store
-    from rote.corpus import open_corpus
-
+    """Texts with the file that they occur in: an id is unique within its file only."""
     return corpus_batches(open_store(path) if is_store(path) else open_corpus([path], read))
 
 
 def corpus_batches(texts: Corpus | Store) -> Iterator[Batch]:
-    from rote.corpus import Corpus
-
     if isinstance(texts, Corpus):
         return (shard.read() for shard in texts.shards())
     return (batch for batch, _ in texts.pieces())
 
 
 def file_name(file: str, files: Mapping[str, Path | str]) -> str:
-    """How a file that was read is called here: by the key of what was given, and by the place
-    inside, if that was a folder; never by its path alone."""
+    """What a file is called here: by the key of what was given, never by its path alone."""
     for key, path in files.items():
         if file == str(path):
             return key
@@ -203,8 +190,6 @@ def file_name(file: str, files: Mapping[str, Path | str]) -> str:
 
 @lru_cache(maxsize=256)
 def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> FilePreview:
-    from rote.corpus import DuplicateIds, Problems
-
     values_by_field: dict[str, dict[str, None]] = {}
     first: list[tuple[str, str, tuple[tuple[str, str], ...]]] = []
     problems, ids = Problems(), DuplicateIds(read.on_error if read else "stop")
@@ -236,7 +221,6 @@ def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> F
 
 
 def _one_line(value: Any, most: int) -> str:
-    """The beginning of it, on one line."""
     line = " ".join(str(value)[: 2 * most].split())
     return line if len(line) <= most else line[:most] + "…"
 
@@ -249,8 +233,6 @@ def fingerprint(path: Path) -> str:
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "lock")
         return hash_parts(*(f"{file.relative_to(path)} {_file_stamp(file)}" for file in files))
-    from rote.core.distribution import version
-
     return hash_parts(str(path), version())
 
 
@@ -306,10 +288,7 @@ class UploadRefused(InputError):
 def store_upload(
     store: Path, name: str, content: BinaryIO, limit: int, *, unread: bool = False
 ) -> str:
-    """Keep a file, and give its key; the same content under the same name is kept once.
-
-    `limit`: bytes of one request. `unread`: also if it cannot be read as it is.
-    """
+    """Keep a file of at most `limit` bytes, `unread` also one that cannot be read; its key."""
     clean_name = _clean_name(name)
     folder = make_private_folder(store / _FOLDER)
     room = MAX_TOTAL * limit - sum(status.st_size for _, status in _stored_files(folder))
@@ -390,8 +369,6 @@ def _clean_name(name: str) -> str:
 
 def _check_upload(path: Path, name: str, limit: int, unread: bool) -> None:
     """Read all of it, so that what is wrong is said here and not in the middle of work."""
-    from rote.corpus import open_corpus
-
     if not path.stat().st_size:
         raise UploadRefused("the file is empty", file=name, remedy="Upload another")
     try:
@@ -426,10 +403,7 @@ def check_unpacked(path: Path, limit: int, read: ReadOptions | None = None) -> N
 
 
 def _unpacked_size(path: Path, most: int, read: ReadOptions | None) -> int:
-    """The bytes of a file when it is unpacked, piece by piece, keeping nothing; beyond `most`, not
-    all of them are counted. Tables are packed inside, and their rows may share texts."""
-    from rote.corpus import COMPRESSIONS, open_corpus, raw_pieces
-
+    """The bytes of an unpacked file, counted up to `most`; tables are packed inside."""
     size, compression = 0, COMPRESSIONS.get(path.suffix.lower(), "")
     with suppress(InputError):  # damage: whoever reads it says so, or reads what is before it
         for piece, _ in raw_pieces(path, compression, str(path)) if compression else ():
@@ -451,7 +425,6 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 
 def store_text(store: Path, text: str) -> str:
-    """Keep a text and give its id."""
     if not text.strip():
         raise OptionError("there is no text: paste one")
     if len(text) > MAX_TEXT:
@@ -472,7 +445,6 @@ def store_text(store: Path, text: str) -> str:
 
 
 def read_text(store: Path, identity: str) -> str:
-    """The text of an id."""
     gone = InputError(
         "this text is not stored here",
         remedy=f"Texts are stored by the app where they were pasted, the newest {MAX_STORED:,} of "
@@ -489,15 +461,9 @@ def read_text(store: Path, identity: str) -> str:
 
 
 def _remove_oldest(folder: Path) -> None:
-    pasted = (path for path in folder.glob("*.txt") if _ID.fullmatch(path.stem))
-    oldest_first = sorted(pasted, key=_change_time)
-    for path in oldest_first[: max(0, len(oldest_first) - MAX_STORED)]:
-        with suppress(OSError):
-            path.unlink()
-
-
-def _change_time(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    pasted = []
+    for path in folder.glob("*.txt"):
+        with suppress(OSError):  # another request may have removed it
+            pasted += [(path.stat().st_mtime, path)] if _ID.fullmatch(path.stem) else []
+    for _, path in sorted(pasted)[: max(0, len(pasted) - MAX_STORED)]:
+        path.unlink(missing_ok=True)

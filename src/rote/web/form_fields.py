@@ -102,9 +102,7 @@ class FormField:
 def options_fields(
     options: type, only: Iterable[str] | None = None, *, open: bool = False
 ) -> list[FormField]:
-    """The fields that a form can have, in their order; with `open` also those that name an index,
-    a file or a model, to be chosen among what the app was started with, and those that few ask
-    for."""
+    """The fields of a form; `open` adds rare ones, and indexes, files and models."""
     hints = hints_of(options)
     chosen = None if only is None else set(only)
     every = [
@@ -118,7 +116,6 @@ def options_fields(
 
 
 def refused_options(*options: type) -> dict[str, str]:
-    """The options that no request may set, and why."""
     every = [field for kind in options for field in dataclasses.fields(kind)]
     writing = ["output", *(field.name for field in every if field.metadata.get("writes"))]
     return {**_REFUSED, **dict.fromkeys(writing, _WRITES)}
@@ -148,8 +145,7 @@ def read_values(
 
 
 def join_values(pairs: Iterable[tuple[str, str]], fields: Sequence[FormField]) -> dict[str, Any]:
-    """Several values of one name, as a form sends them, are one text with commas; those of a
-    repeated field are a list."""
+    """Several values of one name as one text with commas, those of a repeated field as a list."""
     apart = {field.name for field in fields if field.repeated}
     values_by_name: dict[str, list[str]] = {}
     for name, value in pairs:
@@ -159,7 +155,6 @@ def join_values(pairs: Iterable[tuple[str, str]], fields: Sequence[FormField]) -
 
 
 def describe_fields(fields: Iterable[FormField]) -> list[dict[str, Any]]:
-    """What the API says of them."""
     properties = ("name", "help", "kind", "default", "choices", "several")
     return [{name: getattr(field, name) for name in properties} for field in fields]
 
@@ -188,14 +183,12 @@ def form_to_json(form: Any) -> dict[str, Any]:
 
 
 def form_pairs(form: FormData) -> list[tuple[str, str]]:
-    """A posted form without its files."""
     return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
 
 
 def query_pairs(
     fields: Iterable[FormField], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Values as they are in an address."""
     repeated = {field.name for field in fields if field.repeated}
     for name, value in values.items():
         for part in value if name in repeated else (value,):
@@ -203,7 +196,6 @@ def query_pairs(
 
 
 def format_value(value: Any) -> str:
-    """A value as it is in a form."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -281,7 +273,6 @@ def _capitalize(text: str) -> str:
 
 
 def _parse_value(value: Any, field: FormField) -> Any:
-    """From a form or from JSON."""
     parsed = parse_option(field.option, field.type, value, text=True)
     texts = parsed if field.several else (parsed,)
     for text in texts if field.kind in ("name", "file") else ():
@@ -294,8 +285,7 @@ def _parse_value(value: Any, field: FormField) -> Any:
 
 
 def is_path(text: str, option: str) -> bool:
-    """Whether a text, or what stands in it behind a colon, names a place of this machine; a name
-    that rote knows does not, nor does the key of a file."""
+    """Whether a text names a place of this machine, and no plug-in or key of a file."""
     first, _, rest = text.partition(":")
     if text.startswith(FILE):
         return False

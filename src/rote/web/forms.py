@@ -1,7 +1,4 @@
-"""The kinds of work that can be asked for: any command by its record, an index, templates.
-
-No command is listed here: whatever the registry holds, from whichever package, has a form.
-"""
+"""The kinds of work that can be asked for: any command by its record, an index, templates."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 from urllib.parse import quote, urlencode
 
+from rote.annotate.store import is_store, open_store
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.locked_folder import refuse_links
 from rote.core.metric import Metric, at_a_glance, option
@@ -22,9 +20,12 @@ from rote.core.progress import Reporter, Silent
 from rote.core.record import Study
 from rote.core.registry import find, names, words_of
 from rote.core.result import Result
-from rote.corpus import ReadOptions
+from rote.corpus import ReadOptions, open_corpus
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.options import BuildOptions
 from rote.measure import Settings
 from rote.measure.driver.compute import compute, open_texts
+from rote.measure.templates import METRIC
 from rote.studies.dispatch.driver import build_options, option_kinds, run_command
 from rote.web import form_fields
 from rote.web.compare_form import CompareForm, list_keys, resolve_keys, stores_texts
@@ -82,7 +83,6 @@ class RunForm:
 
     @property
     def address(self) -> str:
-        """The form with these settings."""
         pairs = [("input", key) for key in self.inputs]
         pairs += form_fields.query_pairs(command_fields(self.name), self.options)
         return f"/run/{quote(self.name)}?" + urlencode(pairs, errors="replace")
@@ -145,7 +145,6 @@ class RunForm:
         return [run_command(self.name, inputs, values, reporter=reporter)]
 
     def reader(self, opened: Workspace) -> Reader:
-        """How the command reads a file of texts, so that its texts are found again."""
         record = find_record(self.name)
         if not isinstance(record, Metric):
             return read_batches
@@ -154,7 +153,6 @@ class RunForm:
         return lambda path: corpus_batches(open_texts(chosen, [path], read, Silent()))
 
     def _given(self, opened: Workspace) -> dict[str, Any]:
-        """The options, with paths in place of keys."""
         return resolve_keys(command_fields(self.name), self.options, opened)
 
     def folder(self, opened: Workspace) -> Path:
@@ -184,9 +182,7 @@ def _strip_keys(field: form_fields.FormField, value: Any) -> Any:
 
 
 def list_commands() -> list[str]:
-    """The records that give values or a ledger to look at; any other data set is written on the
-    shell, to a place that no request may name, and so are files of a form of their own named
-    there."""
+    """The records that give values or a ledger; other data sets are written on the shell."""
     return [name for name in names() if _is_shown(find(name))]
 
 
@@ -203,7 +199,6 @@ def _is_shown(record: Metric | Study) -> bool:
 
 
 def input_kind(record: Metric | Study) -> str:
-    """What goes in: texts, items, results, or an index."""
     return record.takes if isinstance(record, Study) else "items" if record.items else "texts"
 
 
@@ -231,8 +226,7 @@ _INDEX_NAME = re.compile(r"\w[\w.-]{0,59}")
 
 @dataclass(frozen=True, slots=True)
 class IndexForm:
-    """What goes into which index. Only those that were built here are extended: a folder that was
-    named at the start is read, and never written."""
+    """What goes into which index; one that was named at the start is read, and never written."""
 
     kind: ClassVar[str] = "index"
     page: ClassVar[str] = "/search"
@@ -299,11 +293,6 @@ class IndexForm:
         return self.files, [self.into] if self.into else []
 
     def perform(self, opened: Workspace, reporter: Reporter) -> str:
-        from rote.annotate.store import is_store, open_store
-        from rote.corpus import open_corpus
-        from rote.index.folders.build import add_to_index, build_index
-        from rote.index.folders.options import BuildOptions
-
         paths = [opened.file(key) for key in self.files]
         single: Path | None = paths[0] if len(paths) == 1 else None
         read = ReadOptions(on_error="skip" if self.skip else "stop")
@@ -406,8 +395,6 @@ class TemplatesForm:
             return [replace(result, notes=(*result.notes, note))]
 
     def _measured(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
-        from rote.measure.templates import METRIC
-
         paths = list(self.paths(opened).values())
         by = tuple(part.strip() for part in self.by.split(",") if part.strip())
         if not by and all(_DEFAULT_FIELD in preview_file(path).fields for path in paths):
@@ -432,7 +419,6 @@ _KINDS = {form.kind: form for form in _FORMS}
 
 
 def make_form(kind: str, settings: Mapping[str, Any]) -> WorkForm:
-    """From the JSON of a job or of a kept result."""
     return form_from_json(form_class(kind), settings)
 
 
@@ -445,7 +431,6 @@ def form_address(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def text_reader(kind: str, settings: Mapping[str, Any], opened: Workspace) -> Reader:
-    """How the texts of a result were read."""
     known = settings and kind in (RunForm.kind, CompareForm.kind)
     form = make_form(kind, settings) if known else None
     return form.reader(opened) if isinstance(form, (RunForm, CompareForm)) else read_batches

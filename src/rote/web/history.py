@@ -1,7 +1,7 @@
 """Results that were made before: kept by signature, found again, reopened, deleted.
 
 A result is kept as compressed JSON, in the form that the shell writes. Its values per text are
-many and only ever looked at by the page, so they have rows of their own.
+many, so they have rows of their own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+import zstandard
 
 from rote.core.errors import InputError
 from rote.core.json_reader import parse_json, read_json
@@ -36,8 +38,7 @@ def text_values(result: Result) -> Sequence[Row]:
 
 
 def without_texts(result: Result) -> Result:
-    """As it is kept: values of texts have rows of their own, and what a command that lists or
-    writes something says in place of its tables (`about`) is for the shell."""
+    """As it is kept: values of texts have rows of their own, and `about` is for the shell."""
     gone = TEXTS if text_values(result) else None
     return replace(
         result, tables={k: v for k, v in result.tables.items() if k != gone}, about={}, listing=""
@@ -47,7 +48,6 @@ def without_texts(result: Result) -> Result:
 def text_rows(
     id: str, results: Sequence[Result], excerpts: Excerpts, files: Mapping[str, str]
 ) -> Iterable[dict[str, Any]]:
-    """Rows of the table `texts`."""
     for place, result in enumerate(results):
         for row in plain(text_values(result)):
             # What else a row says of its text, such as its doc_id, is no value of it.
@@ -74,8 +74,6 @@ _COLUMNS = ("id", "title", "kind", "made", "settings", "files", "signatures", "s
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One kept result without its data."""
-
     id: str
     title: str
     kind: str
@@ -88,14 +86,11 @@ class HistoryEntry:
 
     @property
     def measures(self) -> list[str]:
-        """Their names, in order, each once."""
         names = (line.partition("|")[0].partition(":")[2] for line in self.signatures)
         return list(dict.fromkeys(names))
 
 
 class History:
-    """The results of a store."""
-
     def __init__(self, store: Path) -> None:
         self._store = store
 
@@ -111,11 +106,7 @@ class History:
         excerpts: Excerpts | None = None,
         created: str | None = None,
     ) -> str:
-        """Keep a result, and give its id; the same again takes the place of the old one.
-
-        `excerpts`: the beginnings of texts, for the table of texts. `created`: when, if that
-        was not now.
-        """
+        """Keep a result, and give its id; `excerpts` are the beginnings of its texts."""
         results = outcome.results if isinstance(outcome, Report) else outcome
         if not results:
             raise InputError("there is no result to keep")
@@ -149,7 +140,6 @@ class History:
         return id
 
     def read_in(self, path: Path) -> str:
-        """Keep what the shell wrote: one measure, a panel, or a study."""
         results = read_results(path, tables=True)
         data = read_json(path, strict=True)
         modified = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
@@ -161,28 +151,20 @@ class History:
         return self.add(study, title=study.title, kind="file", created=created)
 
     def get(self, id: str) -> HistoryEntry:
-        with open_database(self._store) as file:
-            query = f"select {', '.join(_COLUMNS)} from results where id = ?"
-            row = file.execute(query, (id,)).fetchone()
-        if row is None:
-            raise NotStored("result", id)
-        return _make_entry(row)
+        return _make_entry(self._row(id, ", ".join(_COLUMNS)))
 
-    def entries(
-        self, query: str = "", kind: str | None = None, limit: int = 50, offset: int = 0
-    ) -> list[HistoryEntry]:
+    def entries(self, query: str = "", limit: int = 50, offset: int = 0) -> list[HistoryEntry]:
         """The newest first; each word of the query occurs in the title, a signature or a source."""
-        where, values = _make_condition(query, kind)
+        where, values = _make_condition(query)
         order = "order by made desc, rowid desc limit ? offset ?"
         query = f"select {', '.join(_COLUMNS)} from results {where} {order}"
         with open_database(self._store) as file:
             return [_make_entry(row) for row in file.execute(query, (*values, limit, offset))]
 
-    def count(self, query: str = "", kind: str | None = None) -> int:
-        where, values = _make_condition(query, kind)
+    def count(self, query: str = "") -> int:
+        where, values = _make_condition(query)
         with open_database(self._store) as file:
-            row = file.execute(f"select count(*) from results {where}", values).fetchone()
-            return int(row[0])
+            return int(file.execute(f"select count(*) from results {where}", values).fetchone()[0])
 
     def results(self, id: str) -> list[Result]:
         """Without their values per text; `texts` has those."""
@@ -221,8 +203,7 @@ class History:
         limit: int = 50,
         offset: int = 0,
     ) -> tuple[list[dict[str, Any]], int]:
-        """Some of the texts, and how many there are; undefined values come last. `excerpt` is the
-        beginning of a text, `file` the name of its file where there are several."""
+        """Some of the texts, undefined values last, and how many there are."""
         where, values = "where result = ? and place = ?", [id, str(place)]
         if source is not None:
             where, values = where + " and source = ?", [*values, source]
@@ -256,7 +237,6 @@ class History:
     def text(
         self, id: str, source: str, text: str, file: str = ""
     ) -> dict[int, Mapping[str, float | None]]:
-        """All values of one text, by place of the result."""
         query = "select place, numbers from texts where result = ? and source = ? and id = ?"
         with open_database(self._store) as connection:
             rows = connection.execute(f"{query} and file = ?", (id, source, text, file))
@@ -285,11 +265,15 @@ class History:
             insert_rows(file, "sections", [drawn])
 
     def _data(self, id: str) -> tuple[str, dict[str, Any]]:
+        row = self._row(id, "form, data")
+        return row["form"], parse_json(_decompress(row["data"]))
+
+    def _row(self, id: str, columns: str) -> Any:
         with open_database(self._store) as file:
-            row = file.execute("select form, data from results where id = ?", (id,)).fetchone()
+            row = file.execute(f"select {columns} from results where id = ?", (id,)).fetchone()
         if row is None:
             raise NotStored("result", id)
-        return row["form"], parse_json(_decompress(row["data"]))
+        return row
 
 
 def _forget_parts(file: sqlite3.Connection, id: str) -> None:
@@ -304,16 +288,13 @@ def _make_entry(row: Any) -> HistoryEntry:
     return HistoryEntry(created=values.pop("made"), **values)
 
 
-def _make_condition(query: str, kind: str | None) -> tuple[str, list[str]]:
+def _make_condition(query: str) -> tuple[str, list[str]]:
     parts, values = [], []
     # SQLite takes no conditions without end, and nobody remembers so many words of a title.
     for word in query[:_LONGEST_QUERY].split()[:_MOST_WORDS]:
         sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         parts.append("title || ' ' || signatures || ' ' || sources like ? escape '\\'")
         values.append(f"%{sign}%")
-    if kind is not None:
-        parts.append("kind = ?")
-        values.append(kind)
     return ("where " + " and ".join(f"({part})" for part in parts) if parts else ""), values
 
 
@@ -323,12 +304,8 @@ def _to_json(value: Any) -> str:
 
 
 def _compress(text: str) -> bytes:
-    import zstandard
-
     return zstandard.ZstdCompressor(level=6).compress(text.encode("utf-8", "surrogatepass"))
 
 
 def _decompress(data: bytes) -> str:
-    import zstandard
-
     return zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")

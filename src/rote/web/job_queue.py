@@ -1,11 +1,8 @@
-"""Jobs as they are kept: what was asked for, how far it is, what came out.
+"""Jobs as they are kept, and the queue that runs each in a process of its own.
 
 A job outlives the page that started it and the server that ran it. Each server holds a lock on a
-file of its own; a job whose server holds none any more was interrupted.
-
-Long work beside the app: a queue of jobs, each in a process of its own.
-A job is cancelled by killing its whole group of processes;
-what it leaves behind is nothing, since results are written in one transaction at the end.
+file of its own; a job whose server holds none any more was interrupted. A job is cancelled by
+killing its group of processes; results are written in one transaction at the end.
 """
 
 from __future__ import annotations
@@ -23,34 +20,29 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError, RoteError
 from rote.core.json_reader import parse_json
-from rote.web.database import (
-    NotStored,
-    current_time,
-    disk_full_message,
-    hold_open,
-    insert_rows,
-    make_private_folder,
-    open_database,
-    to_storable,
-)
-from rote.web.errors import Busy
+from rote.web import database
+from rote.web.database import NotStored
+from rote.web.errors import Busy, http_status
 from rote.web.files import fingerprint, hash_parts
-from rote.web.form_fields import form_to_json
-from rote.web.forms import WorkForm, form_class
+from rote.web.form_fields import form_pairs, form_to_json
+from rote.web.forms import IndexForm, RunForm, TemplatesForm, WorkForm, form_class
 from rote.web.job_worker import FOLDER_PREFIX
 from rote.web.workspace import Workspace
 
+FormT = TypeVar("FormT", RunForm, IndexForm, TemplatesForm)
 JobState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "deleted"]
 """`deleted`: done, but what came out is not kept any more."""
 OPEN: tuple[JobState, ...] = ("waiting", "running")
@@ -76,8 +68,6 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of long work."""
-
     id: str
     kind: str
     title: str
@@ -106,11 +96,9 @@ class Job:
         return self.state in OPEN
 
     def told(self, line: str) -> Job:
-        """With one more remark; of very many the first ones stay."""
         return replace(self, remarks=(*self.remarks, line)[:_REMARKS])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
         values = {"made" if name == "created" else name: v for name, v in asdict(self).items()}
         return {**values, "open": self.open, "address": self.address}
 
@@ -120,11 +108,11 @@ class JobStore:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._locks = make_private_folder(store / "servers")
+        self._locks = database.make_private_folder(store / "servers")
         self.server = uuid4().hex[:12]
         self._lock = os.open(self._locks / self.server, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._held = hold_open(store)
+        self._held = database.hold_open(store)
         self._find_interrupted()
 
     def close(self) -> None:
@@ -138,9 +126,12 @@ class JobStore:
     def put(self, job: Job) -> None:
         row = asdict(job)
         row["made"] = row.pop("created")
-        columns = {name: _to_column(name, value) for name, value in row.items()}
-        with open_database(self._store) as file:
-            insert_rows(file, "jobs", [columns])
+        row |= {name: json.dumps(row[name]) for name in _JSON}
+        texts = {
+            n: database.to_storable(value) for n, value in row.items() if isinstance(value, str)
+        }
+        with database.open_database(self._store) as file:
+            database.insert_rows(file, "jobs", [row | texts])
 
     def get(self, id: str) -> Job:
         job = self._one("where id = ?", id)
@@ -149,10 +140,9 @@ class JobStore:
         return self._interrupted(job) if self._is_lost(job) else job
 
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
-        """The newest first."""
         chosen = f"state in ({', '.join('?' * len(states))})" if states else "not cleared"
         query = f"{_ALL} where {chosen} order by made desc, rowid desc limit ?"
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             return [_from_row(row) for row in file.execute(query, (*states, limit))]
 
     def finished(self, key: str) -> Job | None:
@@ -164,19 +154,17 @@ class JobStore:
         return self._one("where result = ? order by ended desc", result)
 
     def _one(self, where: str, value: str) -> Job | None:
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             row = file.execute(f"{_ALL} {where} limit 1", (value,)).fetchone()
         return _from_row(row) if row else None
 
     def remove(self, id: str) -> None:
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             file.execute("delete from jobs where id = ?", (id,))
 
     def clear(self) -> int:
-        """List no job any more that has ended; how many those were. What they made is kept, and is
-        found again when the same is asked for."""
         marks = ", ".join("?" * len(OPEN))
-        with open_database(self._store) as file:
+        with database.open_database(self._store) as file:
             query = f"update jobs set cleared = 1 where state not in ({marks}) and not cleared"
             return file.execute(query, OPEN).rowcount
 
@@ -189,7 +177,7 @@ class JobStore:
                 path.unlink(missing_ok=True)
 
     def _interrupted(self, job: Job) -> Job:
-        lost = replace(job, state="interrupted", ended=current_time())
+        lost = replace(job, state="interrupted", ended=database.current_time())
         self.put(lost)
         return lost
 
@@ -210,12 +198,6 @@ class JobStore:
         finally:
             os.close(handle)
         return False
-
-
-def _to_column(name: str, value: Any) -> Any:
-    if name in _JSON:
-        return json.dumps(value)
-    return to_storable(value) if isinstance(value, str) else value
 
 
 def _from_row(row: Any) -> Job:
@@ -253,13 +235,11 @@ class JobQueue:
         self._stopping = False
 
     def ask(self, form: WorkForm, *, again: bool = False) -> Job:
-        """Queue what a form asks for."""
         form.check(self._opened)
         read = dict(zip(("files", "indexes"), form.places()))
         return self.start(form.kind, form.title, form_to_json(form), **read, again=again)
 
     def done(self, form: WorkForm) -> Job | None:
-        """The job that did exactly this, if one did and its result is there."""
         try:
             form.check(self._opened)
             return self._ledger.finished(self.key(form.kind, form_to_json(form), *form.places()))
@@ -267,7 +247,6 @@ class JobQueue:
             return None
 
     def same(self, form: WorkForm) -> Job | None:
-        """The job that does exactly this, or did and its result is there."""
         form.check(self._opened)
         key = self.key(form.kind, form_to_json(form), *form.places())
         with self._lock:
@@ -285,7 +264,7 @@ class JobQueue:
     ) -> Job:
         """Queue a piece of work; the finished one, where the same was done before."""
         form_class(kind)
-        if to_storable(text := json.dumps(settings, ensure_ascii=False)) != text:
+        if database.to_storable(text := json.dumps(settings, ensure_ascii=False)) != text:
             problem = "an unpaired surrogate in a setting: fix the escape, \\ud800 to \\udfff"
             raise OptionError(problem)
         key = self.key(kind, settings, files, indexes)
@@ -303,7 +282,7 @@ class JobQueue:
                 indexes=list(indexes),
                 key=key,
                 state="waiting",
-                created=current_time(),
+                created=database.current_time(),
                 server=self._ledger.server,
             )
             self._ledger.put(job)  # what cannot be written is not begun
@@ -315,7 +294,6 @@ class JobQueue:
     def key(
         self, kind: str, settings: Mapping[str, Any], files: Sequence[str], indexes: Sequence[str]
     ) -> str:
-        """The same for the same settings on the same files."""
         prints = [fingerprint(self._opened.file(name)) for name in files]
         prints += [fingerprint(self._opened.index(name)) for name in indexes]
         return hash_parts(kind, json.dumps(settings, sort_keys=True), *prints)
@@ -328,24 +306,20 @@ class JobQueue:
             return self._now.get(id) or self._unwritten.get(id) or self._ledger.get(id)
 
     def list(self, limit: int = 50) -> list[Job]:
-        """The newest first."""
         with self._lock:
             known = {**self._unwritten, **self._now}
             return [known.get(job.id, job) for job in self._ledger.list(limit=limit)]
 
     def before(self, id: str) -> int:
-        """How many others wait in front of a job."""
         with self._lock:
             return self._waiting.index(id) if id in self._waiting else 0
 
     def again(self, id: str) -> Job:
-        """The same once more, whatever became of it."""
         old = self.get(id)
         read = {"files": old.files, "indexes": old.indexes}
         return self.start(old.kind, old.title, old.settings, **read, again=True)
 
     def cancel(self, id: str) -> Job:
-        """End a job with everything that it started."""
         with self._lock:
             job = self.get(id)
             if not job.open or id not in self._now:
@@ -397,7 +371,9 @@ class JobQueue:
         """Begin what waits, as long as there is room."""
         while self._waiting and len(self._processes) < self._opened.at_once and not self._stopping:
             waiting, progress = self._now[self._waiting.pop(0)], JobProgress("starting")
-            job = replace(waiting, state="running", started=current_time(), progress=progress)
+            job = replace(
+                waiting, state="running", started=database.current_time(), progress=progress
+            )
             folder = ""
             try:
                 folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
@@ -405,7 +381,7 @@ class JobQueue:
             except OSError as error:
                 # No memory, or too many processes: the next one may have more luck.
                 shutil.rmtree(folder, ignore_errors=True)
-                why = disk_full_message(error, (Path(tempfile.gettempdir()),)) or error
+                why = database.disk_full_message(error, (Path(tempfile.gettempdir()),)) or error
                 self._end_job(replace(job, state="failed", error=f"cannot be started: {why}"))
                 continue
             self._processes[job.id] = process
@@ -429,7 +405,6 @@ class JobQueue:
         )
 
     def _follow(self, id: str, process: subprocess.Popen[str], folder: str) -> None:
-        """Read what the process tells, to its end."""
         try:
             self._order(self.get(id), process, folder)
             ended = False
@@ -521,7 +496,7 @@ class JobQueue:
             logging.getLogger("rote.web").error("job %s cannot be written: %s", job.id, error)
 
     def _end_job(self, job: Job) -> Job:
-        ended = replace(job, ended=current_time())
+        ended = replace(job, ended=database.current_time())
         self._write(ended)
         self._now.pop(job.id, None)
         self._written.pop(job.id, None)
@@ -535,9 +510,30 @@ def job_response(job: Job) -> RedirectResponse:
     return RedirectResponse(f"{job.result}{mark}found={job.id}" if done else job.address, 303)
 
 
+async def start_work(
+    request: Request,
+    empty: FormT,
+    read: Callable[[Iterable[tuple[str, str]]], FormT],
+    show: Callable[[Request, FormT, str, int], Response],
+    *,
+    again: bool = False,
+) -> Response:
+    """Start what a posted form asks for, or show the form again with what is wrong."""
+    pairs = form_pairs(await request.form())
+
+    def start() -> Response:
+        form, jobs = empty, request.app.state.jobs
+        try:
+            form = read(pairs)
+            return job_response(jobs.ask(form, again=again or ("again", "yes") in pairs))
+        except RoteError as error:
+            return show(request, form, str(error), http_status(error))
+
+    return await run_in_threadpool(start)
+
+
 def _kill_group(process: subprocess.Popen[str]) -> None:
     """The process and all that it started."""
-    # One that has been waited for is gone, and its number may be another's.
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -21,21 +21,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rote.core.errors import RoteError
 from rote.core.json_reader import parse_json
 from rote.core.progress import Advance, Reporter
 from rote.core.registry import of_result
+from rote.core.result import Result
+from rote.report.report import Report
 from rote.web.database import disk_full_message
-from rote.web.files import name_form_fields
+from rote.web.files import Reader, name_form_fields
+from rote.web.forms import make_form, text_reader
+from rote.web.history import RESULT, Excerpts, History, text_values
+from rote.web.stored_results import result_sections
 from rote.web.workspace import Workspace
-
-if TYPE_CHECKING:
-    from rote.core.result import Result
-    from rote.web.files import Reader
-    from rote.web.history import Excerpts, History
-
 
 _READING, _AGAIN, _DRAWING = "reading", "reading the texts again", "drawing"
 _PARTS = ("counting", "values", "intervals", "equal sizes", "tests")
@@ -45,7 +44,6 @@ _MIN_SPENT, _MIN_SHARE = 2.0, 0.03
 
 
 def steps_of(kind: str, settings: Any) -> list[str]:
-    """The steps of a job; none where they are not known."""
     if kind == "compare":
         return [_READING, *settings["measures"], _AGAIN, _DRAWING]
     if kind == "templates":
@@ -55,38 +53,6 @@ def steps_of(kind: str, settings: Any) -> list[str]:
     if kind == "run" and getattr(of_result(settings["name"]), "rows", None):
         return [_READING, settings["name"], _AGAIN, _DRAWING]
     return []
-
-
-class StepCounter:
-    """How far a job is: at step n of m, all of the same weight, and the time left at that rate."""
-
-    def __init__(self, steps: Sequence[str], clock: Callable[[], float]) -> None:
-        self._steps, self._clock = list(steps), clock
-        self._begun, self._number, self._done = clock(), 0, 0.0
-
-    def share(self, stage: str, inside: float | None) -> float | None:
-        """How much of the job is done, `inside` the stage that much; None: steps are not known."""
-        if not self._steps:
-            return None
-        step, _, part = stage.partition(": ")
-        step = "indexing" if stage.startswith("indexing") else step
-        if step in self._steps:
-            self._number = max(self._number, self._steps.index(step) + 1)
-            first = _PARTS.index(part) if part in _PARTS else 0
-            within = (first + (inside or 0.0)) / (len(_PARTS) if part else 1)
-            # A step that is taken twice, as reading may be, does not move the bar back.
-            done = (self._steps.index(step) + within) / len(self._steps)
-            self._done = max(self._done, done)
-        return self._done
-
-    def name_step(self, stage: str) -> str:
-        return f"step {self._number} of {len(self._steps)}: {stage}" if self._number else stage
-
-    def seconds_left(self) -> float | None:
-        spent = self._clock() - self._begun
-        if spent < _MIN_SPENT or self._done < _MIN_SHARE:
-            return None
-        return spent * (1 - self._done) / self._done
 
 
 FOLDER_PREFIX = "rote-job-"
@@ -99,11 +65,7 @@ Tell = Callable[[Mapping[str, Any]], None]
 
 
 class PipeReporter:
-    """A Reporter that writes to the pipe; stages may lie inside each other.
-
-    Share and time left are those of the whole job, by its steps (`expect`). Where these are not
-    known there is neither, and the stage says how far it is itself.
-    """
+    """Writes to the pipe the share and time left of the whole job, where its steps are known."""
 
     def __init__(
         self,
@@ -112,10 +74,12 @@ class PipeReporter:
         files: Mapping[str, Path | str] = MappingProxyType({}),
     ) -> None:
         self._tell, self._clock, self._files = tell, clock, files
-        self._steps = StepCounter((), clock)
+        self.expect(())
 
     def expect(self, steps: Sequence[str]) -> None:
-        self._steps = StepCounter(steps, self._clock)
+        """The steps of the job, all of the same weight."""
+        self._steps, self._number, self._done = list(steps), 0, 0.0
+        self._begun = self._clock()
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
@@ -136,12 +100,31 @@ class PipeReporter:
 
     def _report(self, status: Mapping[str, Any]) -> None:
         stage, inside = status["stage"], status["share"]
-        share = self._steps.share(stage, inside)
+        share = self._job_share(stage, inside)
         if share is None:
             stage = f"{stage}, {100 * inside:.0f} %" if inside and inside < 1 else stage
-        progress = {"stage": self._steps.name_step(stage), "share": share}
-        progress |= {"rate": status.get("rate", ""), "seconds_left": self._steps.seconds_left()}
-        self._tell({"progress": progress})
+        if self._number:
+            stage = f"step {self._number} of {len(self._steps)}: {stage}"
+        spent, seconds_left = self._clock() - self._begun, None
+        if spent >= _MIN_SPENT and self._done >= _MIN_SHARE:
+            seconds_left = spent * (1 - self._done) / self._done
+        progress = {"stage": stage, "share": share, "rate": status.get("rate", "")}
+        self._tell({"progress": {**progress, "seconds_left": seconds_left}})
+
+    def _job_share(self, stage: str, inside: float | None) -> float | None:
+        """How much of the job is done, `inside` the stage that much; None: steps are not known."""
+        if not self._steps:
+            return None
+        step, _, part = stage.partition(": ")
+        step = "indexing" if stage.startswith("indexing") else step
+        if step in self._steps:
+            self._number = max(self._number, self._steps.index(step) + 1)
+            first = _PARTS.index(part) if part in _PARTS else 0
+            within = (first + (inside or 0.0)) / (len(_PARTS) if part else 1)
+            # A step that is taken twice, as reading may be, does not move the bar back.
+            done = (self._steps.index(step) + within) / len(self._steps)
+            self._done = max(self._done, done)
+        return self._done
 
     def say(self, line: str) -> None:
         self._tell({"say": name_files(line, self._files)})
@@ -162,7 +145,6 @@ def name_files(message: object, files: Mapping[str, Path | str]) -> str:
 def stage_progress(
     title: str, done: float, total: float | None, unit: str, seconds: float
 ) -> dict[str, Any]:
-    """What a page shows of a stage."""
     pace = done / seconds if seconds > 0 else 0.0
     share = min(1.0, done / total) if total and total > 0 else None
     # A stage of one unit counts shares of it: a rate would say nothing.
@@ -172,7 +154,6 @@ def stage_progress(
 
 
 def main() -> None:
-    """Do what standard input says."""
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     lock = threading.Lock()
@@ -188,7 +169,6 @@ def main() -> None:
 
 
 def _do_order(order: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """What came of it."""
     opened_paths = order["opened"]
     opened = Workspace(
         indexes={key: Path(path) for key, path in opened_paths["indexes"].items()},
@@ -203,21 +183,20 @@ def _do_order(order: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     files: dict[str, Path | str] = {**opened.all_files(), **opened.known.given}
     files |= {"": built, "~": made_here}
     try:
-        address = run_job(order["kind"], order["settings"], opened, PipeReporter(tell, files=files))
-        return {"result": address}
+        reporter = PipeReporter(tell, files=files)
+        return {"result": run_job(order["kind"], order["settings"], opened, reporter)}
     except RoteError as error:
         return {"error": name_files(error, files)}
     except MemoryError:
-        few = "not enough memory: sample the texts, or choose fewer measures"
-        return {"error": few}
+        return {"error": "not enough memory: sample the texts, or choose fewer measures"}
     except Exception as error:
         full = disk_full_message(error, (opened.store, Path(tempfile.gettempdir())))
         if full or isinstance(error, OSError):
             # A file that was moved meanwhile, say: the system's own words say it best.
             return {"error": full or str(error)}
         traceback.print_exc()
-        failed = f"rote failed ({type(error).__name__}); the terminal of the app says where"
-        return {"error": failed}
+        kind = type(error).__name__
+        return {"error": f"rote failed ({kind}); the terminal of the app says where"}
 
 
 def _end_with_app(folder: Path) -> None:
@@ -239,11 +218,6 @@ _EXCERPT = 160
 
 
 def run_job(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
-    """The address of the page that shows what came out."""
-    from rote.report.report import Report
-    from rote.web.forms import make_form, text_reader
-    from rote.web.history import RESULT, History
-
     form = make_form(kind, settings)
     form.check(opened)
     if isinstance(reporter, PipeReporter):
@@ -270,8 +244,6 @@ def run_job(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter:
 
 def _draw_sections(history: History, id: str, reporter: Reporter) -> None:
     """Ahead of the first look. The numbers are kept by now: no picture is worth losing them."""
-    from rote.web.stored_results import result_sections
-
     try:
         with reporter.stage("drawing", None):
             result_sections(history, id)
@@ -283,9 +255,6 @@ def _draw_sections(history: History, id: str, reporter: Reporter) -> None:
 def _read_excerpts(
     results: Sequence[Result], paths: Sequence[Path], read: Reader, reporter: Reporter
 ) -> Excerpts:
-    """How the texts begin that have values of their own."""
-    from rote.web.history import text_values
-
     rows = [row for result in results for row in text_values(result)]
     wanted = {(row.get("file", ""), row["id"]) for row in rows}
     several = any("file" in row for row in rows)

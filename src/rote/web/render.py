@@ -19,6 +19,7 @@ from rote.core.errors import UnknownName
 from rote.core.numbers import format_number
 from rote.core.progress import duration, several
 from rote.core.registry import of_result
+from rote.report.fragments import page_file
 from rote.report.terminal import mask_controls
 from rote.report.texts import page_environment
 
@@ -51,7 +52,6 @@ def environment() -> Environment:
 
 
 def render_page(request: Request, name: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """The page `name`, with what every page knows: the request and what was opened."""
     template = environment().get_template(name)
     opened = request.app.state.workspace
     return HTMLResponse(template.render(request=request, opened=opened, **context), status)
@@ -69,7 +69,6 @@ def page_address(request: Request, /, **changes: Any) -> str:
 
 
 def query_string(settings: Mapping[str, Any]) -> str:
-    """Settings as they stand behind the question mark; None leaves one out."""
     return urlencode({name: str(value) for name, value in settings.items() if value is not None})
 
 
@@ -95,7 +94,6 @@ def measure_title(name: str) -> str:
 
 def _clean_value(value: Any) -> Any:
     """Control characters, escape codes and marks that turn the direction are made visible."""
-    # Markup was made by us, of parts that went through here.
     is_plain = isinstance(value, str) and not isinstance(value, Markup)
     return mask_controls(value) if is_plain else value
 
@@ -115,8 +113,7 @@ def _shorten(text: str, length: int = 80) -> str:
 
 
 def _format_date(moment: str) -> str:
-    """ISO 8601 as people write it, 15 Nov 2026, 13:29, by the clock of this machine; a script makes
-    it that of the reader's."""
+    """15 Nov 2026, 13:29, by the clock of this machine; a script makes it that of the reader's."""
     try:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
@@ -143,11 +140,7 @@ def document_link(
     at: int | None = None,
     **search: Any,
 ) -> str | None:
-    """Where a document of an index is shown, around a place or from a character on; `search`: the
-    question that led there.
-
-    None if its id fits no address.
-    """
+    """Where a document is shown, around a place or from `at` on; None if its id fits no address."""
     try:
         identity.encode()
     except UnicodeEncodeError:
@@ -163,15 +156,11 @@ def document_link(
 @cache
 def static_files() -> dict[str, bytes]:
     """Everything that may be asked for under /static, read once."""
-    from rote.report.fragments import script, style
-
     folder = files("rote.web").joinpath("static")
     served = [file for file in folder.iterdir() if file.name.rpartition(".")[2] in TYPES]
     by_name = {file.name: file.read_bytes() for file in served}
     # The parts of a report look and work here as they do in the report.
-    by_name["report.css"] = style().encode()
-    by_name["report.js"] = script().encode()
-    return by_name
+    return by_name | {name: page_file(name).encode() for name in ("report.css", "report.js")}
 
 
 @cache

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from rote.web import errors
 from rote.web.workspace import Workspace
@@ -160,7 +160,6 @@ class _RequestHeaders(Headers):
 
     @property
     def host(self) -> tuple[str, str]:
-        """Its name and its port, if one is given."""
         host = self.get("host", "").lower()
         name, colon, port = host.rpartition(":")
         ported = bool(colon) and (not port or (port.isascii() and port.isdigit()))
@@ -194,24 +193,14 @@ class _GuardedResponse:
         await self._send(message)
 
     async def refuse(self, status: int, problem: str) -> None:
-        """Plain words to strangers: nothing of the app, nor of the request, is in them. Who may
-        use the app, and has sent too much, gets a page that leads on."""
+        """Plain words to strangers; who may use the app and sent too much gets a page."""
         self.instead = None
-        if self._scope["path"].startswith("/api/"):
-            error = {"kind": _KINDS[status], "message": problem}
-            kind, body = "application/json", json.dumps({"error": error}).encode()
-        elif status == 413:
-            page = errors.error_response(Request(self._scope), status, _KINDS[status], problem)
-            kind, body = page.headers["content-type"], bytes(page.body)
+        if status == 413 or self._scope["path"].startswith("/api/"):
+            answer = errors.error_response(Request(self._scope), status, _KINDS[status], problem)
         else:
-            kind, body = "text/plain; charset=utf-8", f"{problem}\n".encode()
-        headers = [
-            (b"content-type", kind.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+            answer = PlainTextResponse(f"{problem}\n", status)
+        answer.headers["connection"] = "close"
+        await answer(self._scope, _no_body, self.send)
 
     async def welcome(self, port: str, token: str) -> None:
         """The token goes into a cookie, and out of the address, where others could read it."""
@@ -222,9 +211,13 @@ class _GuardedResponse:
         # Lax, so that a link to a view works in a mail; changes are guarded by their origin.
         cookie = f"{_cookie_name(port)}={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age={_YEAR}"
         place = path + ("?" + rest if rest else "")
-        headers = [(b"location", place.encode("latin-1")), (b"set-cookie", cookie.encode())]
-        await self.send({"type": "http.response.start", "status": 303, "headers": headers})
-        await self.send({"type": "http.response.body", "body": b""})
+        answer = Response(status_code=303, headers={"location": place, "set-cookie": cookie})
+        await answer(self._scope, _no_body, self.send)
+
+
+async def _no_body() -> Any:
+    """What these answers could ask of the request, and do not."""
+    return {"type": "http.disconnect"}
 
 
 def _cookie_name(port: str) -> str:

@@ -1,9 +1,7 @@
 """What is asked of an open index, and what the page Search shows of it, with links.
 
-Strangers ask here, so what could take for ever is refused. In the order of the documents only the
-matches up to the page's end are looked up; any other order takes the first `MAX_MATCHES` matches, a
-tally the first `MAX_TALLIED`, and says so. A filter and a random order see the first
-`MAX_EXPORTED`.
+Strangers ask here, so what could take for ever is refused: any order but that of documents takes
+the first `MAX_MATCHES` matches, a tally `MAX_TALLIED`, a filter and a random order `MAX_EXPORTED`.
 """
 
 from __future__ import annotations
@@ -75,8 +73,6 @@ SORTS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SearchQuestion:
-    """What is asked of an index."""
-
     q: str
     layer: str = DEFAULT
     sort: Sort = "place"
@@ -89,7 +85,6 @@ class SearchQuestion:
 
     @property
     def last(self) -> int:
-        """The match behind the last of the page."""
         return self.page * self.per
 
     @property
@@ -131,7 +126,6 @@ def count_needed(question: SearchQuestion, view: str = "lines") -> int:
 
 
 def find_page(opened: OpenIndex, question: SearchQuestion, limit: int) -> SearchResult:
-    """So many of the first matches, and how many there are."""
     check_question(opened, question)
     documents = filter_documents(opened, question.where)
     return search_index(opened.index, question.q, question.layer, limit, documents, MAX_EXPORTED)
@@ -148,21 +142,12 @@ def filter_documents(opened: OpenIndex, where: tuple[str, ...]) -> list[Flags] |
 
 
 def page_matches(result: SearchResult, question: SearchQuestion) -> list[Occurrence]:
-    """The matches of the page, in the order asked for."""
     order = sort_matches(result.matches, question.sort, seed=question.seed)
     return result.matches.places(order[question.last - question.per : question.last])
 
 
 def group_fields(opened: OpenIndex) -> list[str]:
-    """The fields that matches can be counted by."""
     return opened.once("fields", lambda: counting.fields_of(opened.index))
-
-
-def groups_of_field(opened: OpenIndex, field: str) -> counting.Groups:
-    """The groups that a field makes."""
-    if field not in group_fields(opened):
-        raise UnknownName("field of the documents", field, group_fields(opened))
-    return opened.once(("groups", field), lambda: counting.groups_by(opened.index, field))
 
 
 def count_phrase(
@@ -206,7 +191,6 @@ def _check_layer(index: Index, layer: str) -> None:
 def document_hits(
     opened: OpenIndex, question: SearchQuestion, identity: str
 ) -> list[tuple[int, int]]:
-    """The characters of every match in a document, in its order."""
     index = opened.index
     parsed = check_question(opened, question)
 
@@ -255,8 +239,6 @@ _MISTAKE = re.compile(r"(.*)\n  (.*)\n  ( *)\^", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """What of the matches is shown."""
-
     key: str
     question: SearchQuestion
     view: str = "lines"
@@ -304,24 +286,18 @@ def search_view(opened: OpenIndex, view: SearchView) -> dict[str, Any]:
         lacking = _explain_nothing(opened, view, documents)
         return cells | {"pages": 1, view.view: [], "lacking": lacking}
     if view.view == "lines":
-        lines = [
-            {**row_of(place, index.context(place, question.context)), **_line_links(view, place, n)}
-            for n, place in enumerate(page_matches(result, question), 1)
-        ]
+        lines = []
+        for line, place in enumerate(page_matches(result, question), 1):
+            row = row_of(place, index.context(place, question.context))
+            way = {**question.settings, "line": line}
+            link = document_link(view.key, place.document, place.start, place.end, **way)
+            whose = _narrowed_link(view, "author", place.author) if place.author else None
+            lines.append({**row, "link": link, "whose": whose})
         pages = _count_pages(min(result.total, MAX_MATCHES), question)
         return cells | {"pages": pages, "lines": lines}
     rows = _ROW_MAKERS[view.view](opened, view, result)
     part = rows[question.last - question.per : question.last]
     return cells | {"pages": _count_pages(len(rows), question), view.view: part}
-
-
-def _line_links(view: SearchView, place: Occurrence, line: int) -> dict[str, Any]:
-    """Where a line leads: into its document, and to the matches of its author."""
-    way = {**view.question.settings, "line": line}
-    return {
-        "link": document_link(view.key, place.document, place.start, place.end, **way),
-        "whose": _narrowed_link(view, "author", place.author) if place.author else None,
-    }
 
 
 def _narrowed_link(view: SearchView, field: str, value: str) -> str | None:
@@ -337,8 +313,7 @@ def _narrowed_link(view: SearchView, field: str, value: str) -> str | None:
 
 
 def export_rows(opened: OpenIndex, view: SearchView) -> tuple[Sequence[str], Blocks]:
-    """What is shown, all pages of it in their order: the names of the columns, and the rows, a
-    block at a time."""
+    """All pages of what is shown: the names of the columns, and the rows, a block at a time."""
     question, index = view.question, opened.index
     if view.view != "lines":
         every = replace(question, page=1, per=MAX_EXPORTED)
@@ -361,7 +336,6 @@ def export_rows(opened: OpenIndex, view: SearchView) -> tuple[Sequence[str], Blo
 
 
 def top_view(opened: OpenIndex, key: str, n: int, k: int, layer: str) -> list[dict[str, Any]]:
-    """Frequent n-grams, each with the search that finds it."""
     rows = top_ngrams(opened, n, k, layer)
     queries_of_rows = [literal(row["items"], layer) for row in rows]
     links = [make_link("/search", index=key, q=query, layer=layer) for query in queries_of_rows]
@@ -386,8 +360,7 @@ def describe_mistake(error: RoteError) -> dict[str, Any]:
 
 
 def example_phrases(opened: OpenIndex) -> list[str]:
-    """Phrases that a reader of these texts would know them by: an adjective and a noun, of those
-    in the first matches the most frequent; without tags, frequent pairs of longer words."""
+    """Phrases that tell what these texts are about: an adjective and a noun, or longer words."""
     index = opened.index
 
     def chosen() -> list[str]:
@@ -431,7 +404,10 @@ def _form_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Row
 def _group_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
     """Matches by a field; a document leads to its first match, any other group to its lines."""
     field = view.by or DOCUMENT
-    rows = count_by_group(result.matches, groups_of_field(opened, field))
+    if field not in group_fields(opened):
+        raise UnknownName("field of the documents", field, group_fields(opened))
+    groups = opened.once(("groups", field), lambda: counting.groups_by(opened.index, field))
+    rows = count_by_group(result.matches, groups)
     way = {name: v for name, v in view.question.settings.items() if name != "page"}
     for row in rows:
         if field == DOCUMENT:
@@ -455,7 +431,6 @@ def _collocate_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -
 
 
 def _query_link(view: SearchView, q: str) -> str | None:
-    """Where another query has its lines; none if it is too long to be asked."""
     return view.address(q=q, view="", span="", page="") if len(q) <= MAX_QUERY else None
 
 

@@ -11,16 +11,12 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 from rote.core.result import RESULT_FILE
-
-if TYPE_CHECKING:
-    from rote.web.workspace import Workspace
-
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("0.0.0.0", "::")
@@ -74,7 +70,6 @@ class ServeOptions:
 
 
 def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> None:
-    """Run until interrupted."""
     check_installed()
     import uvicorn
 
@@ -117,8 +112,15 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     app = make_app(opened)
     name = socket.gethostname() if options.host in _ANY else host
     address = f"http://{name}:{port}/" + (f"?token={token}" if token else "")
-    for line in _start_lines(opened, address, options.host):
-        reporter.say(line)
+    opened_names = [*(f"index {key}" for key in opened.indexes), *opened.files]
+    opened_names += [f"ledger {key}" for key in opened.ledgers]
+    reporter.say(f"rote is at {address}")
+    reporter.say(f"open: {', '.join(opened_names) or 'nothing'}")
+    if options.host not in _LOOPBACK:
+        reporter.say(
+            "other machines can reach it with this address; nothing is encrypted on the way"
+        )
+    reporter.say(f"stored in {store}; Ctrl-C stops it")
     if options.open:
         _open_browser(address)
     # The log of requests would hold the token; errors go to standard error.
@@ -197,15 +199,6 @@ def _default_inputs() -> list[str]:
 
     folders = sorted(_DEMO.iterdir()) if _DEMO.is_dir() else []
     return [_EXAMPLE, *(str(path) for path in folders if path.is_dir() and is_index(path))]
-
-
-def _start_lines(opened: Workspace, address: str, host: str) -> list[str]:
-    names = [*(f"index {key}" for key in opened.indexes), *opened.files]
-    names += [f"ledger {key}" for key in opened.ledgers]
-    lines = [f"rote is at {address}", f"open: {', '.join(names) or 'nothing'}"]
-    if host not in _LOOPBACK:
-        lines += ["other machines can reach it with this address; nothing is encrypted on the way"]
-    return [*lines, f"stored in {opened.store}; Ctrl-C stops it"]
 
 
 def _open_browser(address: str) -> None:

@@ -13,16 +13,19 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.evidence import Evidence, Mark
 from rote.core.result import Result
 from rote.measure.templates import METRIC
+from rote.report import fragments
 from rote.report.cells import Sheet
 from rote.report.fragments import HtmlFragment, render_blocks, render_sections
 from rote.report.report import Alerts, Block, FindingList, Report, Section
 from rote.report.sections import across_section, make_sections
 from rote.report.verdicts import Verdicts
+from rote.web import files
 from rote.web.files import Reader, file_name, hash_parts, name_form_fields, read_batches
 from rote.web.history import History
 from rote.web.workspace import Workspace
@@ -45,10 +48,7 @@ def result_sections(history: History, id: str, across: str = "") -> list[HtmlFra
 
 
 def result_glance(history: History, id: str) -> HtmlFragment | None:
-    """What there is to be seen at first sight: the verdicts and the main findings.
-
-    None where there is no panel, or where nobody has drawn it yet.
-    """
+    """The verdicts and main findings; None without a panel, or where they are not drawn yet."""
     return next((part for part in _stored_sections(history, id) or () if part.id == _GLANCE), None)
 
 
@@ -83,7 +83,6 @@ def _name_fields(study: Report) -> Report:
 
 
 def _make_glance(parts: Sequence[Section]) -> list[HtmlFragment]:
-    """The report's verdicts, or ranks, and first sentences; alerts where nothing was compared."""
     blocks_by_id = {part.id: part.blocks for part in parts}
     first = blocks_by_id.get("summary", ())
     blocks: list[Block] = [block for block in first if isinstance(block, (Verdicts, Sheet))]
@@ -96,9 +95,6 @@ def _make_glance(parts: Sequence[Section]) -> list[HtmlFragment]:
 @cache
 def _report_version() -> str:
     """This version of the report: what another has drawn is drawn again."""
-    from rote.report import fragments
-    from rote.web import files
-
     sources = [*Path(fragments.__file__).parent.rglob("*.*"), Path(files.__file__), Path(__file__)]
     kinds = (".py", ".html", ".css", ".js")
     return hash_parts(*(f.read_text("utf-8") for f in sorted(sources) if f.suffix in kinds))
@@ -111,10 +107,7 @@ _MAX_TEXT = 200_000
 def find_text(
     files: Mapping[str, Path], id: str, file: str = "", read: Reader = read_batches
 ) -> Document:
-    """The text with this id in this file, which bears the name that `file_name` gives it.
-
-    Where nobody knows the file, one text alone may have the id: another is not shown for it.
-    """
+    """The text with this id in this file; without a file, one text alone may have the id."""
     documents: list[Document] = []
     for path in files.values():
         for batch in read(path):
@@ -146,7 +139,6 @@ def open_files(opened: Workspace, files: Mapping[str, str]) -> dict[str, Path]:
 
 
 def mark_templates(document: Document, source: str, results: Sequence[Result]) -> Evidence:
-    """The text, and every place in it where a template of its source stands."""
     text = document.text[:_MAX_TEXT]
     templates = next((result for result in results if result.measure == METRIC.name), None)
     marks = [] if templates is None else _template_marks(text, source, templates)
@@ -156,8 +148,6 @@ def mark_templates(document: Document, source: str, results: Sequence[Result]) -
 
 def _template_marks(text: str, source: str, result: Result) -> list[Mark]:
     """The listed templates are looked up; the whole measure need not run again."""
-    from rote.annotate import annotators
-
     rows = result.tables.get("templates", ())
     chosen = {row["template"] for row in rows if row["source"] == source}
     layer_name = dict(result.signature.settings).get("layer", "")

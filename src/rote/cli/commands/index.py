@@ -1,16 +1,4 @@
-"""Build, change, check and describe an index: exact counts and places over any layer."""
-
-from __future__ import annotations
-
-from types import MappingProxyType
-
-import click
-
-from rote.cli._flags import Rooms
-from rote.core import plugins
-
-ROOM = "cli.index"
-_HELP = """Build, change, check and describe an index: exact counts and places over any layer.
+"""Build, change, check and describe an index: exact counts and places over any layer.
 
 An index is a folder. `rote count`, `rote search` and `rote top` ask it:
 
@@ -31,6 +19,15 @@ Run an interrupted command again to resume it; until it ends, the index stays as
 was.
 """
 
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from rote.cli._flags import Rooms
+from rote.core import plugins
+
+ROOM = "cli.index"
+
 
 class Subcommands(Rooms):
     """The commands in `cli/index.py`, which the help does not import."""
@@ -41,9 +38,5 @@ class Subcommands(Rooms):
     def rooms(self) -> dict[str, dict[str, str]]:
         return {"Commands": dict.fromkeys(plugins.members(ROOM), ROOM)}
 
-    def load(self, name: str, room: str) -> click.Command:
-        command: click.Command = plugins.load(room, name)
-        return command
 
-
-command = Subcommands("index", help=_HELP)
+command = Subcommands("index", help=__doc__)

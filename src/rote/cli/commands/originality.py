@@ -110,8 +110,7 @@ def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
     accepted = accept(path, verdicts, _records(invocation), invocation.reporter, known)
     sentences = several(accepted.sentences, "sentence")
     what = f"{sentences} of {several(len(accepted.documents), 'text')}"
-    what = what if accepted.documents else "nothing"
-    invocation.reporter.say(f"accepted {what} into {path}")
+    invocation.reporter.say(f"accepted {what if accepted.documents else 'nothing'} into {path}")
     if accepted.known:
         known_ids = ", ".join(accepted.known[:_NAMED]) + ", …" * (len(accepted.known) > _NAMED)
         count = several(len(accepted.known), "text")
@@ -119,7 +118,6 @@ def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
 
 
 def _records(invocation: Invocation) -> Iterable[Document]:
-    """The texts once more, for their authors and citations."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import ReadOptions, open_corpus
 
@@ -134,22 +132,15 @@ command = record_command(
 )
 
 
-# The ground truth grows: sentences that were accepted are added, and the next test sees them.
-#
-# Accepted are sentences that are original and owe nothing to anybody, and all sentences of a
-# record that says where it took what (field `citation`).
-
 CITATION = "citation"
+"""The field of a record that says where it took what."""
 # A sentence ends at a blank line, whatever stands before it.
 _PARTED = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of the sentences: how many were accepted, of which texts, and what was added.
-
-    `known` are the ids of texts with accepted sentences that the index holds already.
-    """
+    """Accepted sentences, the documents added, and ids that the index holds already."""
 
     sentences: int
     documents: Sequence[Document]
@@ -163,11 +154,7 @@ def accept(
     reporter: Reporter,
     names: GivenNames | None = None,
 ) -> Accepted:
-    """Add what is accepted to the index at `path`, as a new segment; nothing if there is nothing.
-
-    `verdicts` are rows of the table of that name, `records` the texts that they are about,
-    `names` says whom names stand for.
-    """
+    """Add what is accepted to the index at `path`, as a new segment."""
     from rote.corpus import open_corpus
     from rote.index.factory import open_index
     from rote.index.folders.build import add_to_index
@@ -181,7 +168,9 @@ def accept(
     author_field = read_manifest(path).author_field
     documents, known, sentences = [], [], 0
     for record in records:
-        passed = [row for row in rows.get(record.id, ()) if is_accepted(row, record)]
+        cited = bool(record.meta.get(CITATION))
+        of_record = rows.get(record.id, ())
+        passed = [row for row in of_record if cited or (row["original"] and not row["fails"])]
         if not passed:
             continue
         if any(each.find(record.id) is not None for each in columns):
@@ -192,11 +181,6 @@ def accept(
     if documents:
         add_to_index(path, open_corpus(documents), reporter=reporter)
     return Accepted(sentences, documents, known)
-
-
-def is_accepted(row: Row, record: Document) -> bool:
-    """Whether a sentence may join the ground truth."""
-    return bool(record.meta.get(CITATION)) or (row["original"] and not row["fails"])
 
 
 def _document(
@@ -212,21 +196,15 @@ def _document(
     of who quotes it, it would have a second source, and be common property. Else it belongs to
     the text's author, or to its source.
     """
-    source = record.meta.get("source") or passed[0]["source"]
-    cited = record.meta.get(CITATION)
-    author = record.meta.get(author_field) or source
-    if cited and _is_known(str(cited), authors, names):
-        author = cited
-    meta: dict[str, Any] = {"source": source, author_field: author}
-    if cited:
-        meta[CITATION] = cited
-    return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)
-
-
-def _is_known(name: str, authors: Sequence[str], names: GivenNames | None) -> bool:
-    """Whether a name stands for one of the authors of the ground truth."""
     from rote.search.originality.authors import merge_authors
 
-    merged = merge_authors([*authors, name], names)
-    forms = set(merged.of.get(name, ()))
-    return any(forms & set(merged.of.get(author, ())) for author in authors)
+    source = record.meta.get("source") or passed[0]["source"]
+    meta: dict[str, Any] = {"source": source}
+    meta[author_field] = record.meta.get(author_field) or source
+    if cited := record.meta.get(CITATION):
+        meta[CITATION] = cited
+        spellings = merge_authors([*authors, str(cited)], names).of
+        forms = set(spellings.get(str(cited), ()))
+        if any(forms & set(spellings.get(author, ())) for author in authors):
+            meta[author_field] = cited
+    return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)

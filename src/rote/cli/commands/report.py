@@ -52,7 +52,6 @@ class WritingOptions:
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
     def target(self) -> tuple[Path, Form]:
-        """What is written, and in which form."""
         if self.output in (None, STDOUT):
             return self.output or Path("report.html"), "html"
         path, form = self.output, output_form(self.output)
@@ -95,7 +94,7 @@ def command(
     study = _measured([Path(name) for name in files], options, settings, read, reporter)
     try:
         with reporter.stage(f"writing {path}", None):
-            write(study, path, form)
+            send(study.written(form), None) if path == STDOUT else study.save(path, form)
     except Exception:
         _keep(study, path, files, reporter)
         raise
@@ -153,15 +152,7 @@ def _may_be_saved(path: Path) -> bool:
     return start.startswith(b"{") and b'"schema"' in start
 
 
-def write(report: Report, path: Path, form: Form) -> None:
-    if path == STDOUT:
-        send(report.written(form), None)
-    else:
-        report.save(path, form)
-
-
 def _tell(study: Report, path: Path) -> None:
-    """The summary, and where the rest is."""
     from rote.report.summary import print_summary
 
     # What was asked for stands on standard output alone.

@@ -39,32 +39,18 @@ if TYPE_CHECKING:
     from rote.index.index import Index
 
 
-class ItemsUnder:
-    """For a place the items whose characters it holds, in each of some layers.
+def items_under(index: Index, place: Occurrence, layer: str) -> list[str]:
+    """The items of a layer whose characters a place holds; a match may be of others (subwords)."""
+    import numpy as np
 
-    A match may be of words and the layer of other items (subwords): what they share
-    is the text.
-    """
-
-    def __init__(self, index: Index, layers: Sequence[str]) -> None:
-        self._index = index
-        # The words come first: the others stand below them.
-        self.columns = tuple(dict.fromkeys(("word", *layers))) if layers else ()
-
-    def __call__(self, place: Occurrence) -> dict[str, list[str]]:
-        return {layer: self._items(place, layer) for layer in self.columns}
-
-    def _items(self, place: Occurrence, layer: str) -> list[str]:
-        import numpy as np
-
-        segment = self._index.segments[place.segment]
-        column, positions = segment.columns[layer], segment.positions_of(layer)
-        first = int(positions.start_of(place.number))
-        starts, ends = positions.spans.spans(
-            np.arange(first, int(positions.document_ends[place.number]), dtype=np.int64)
-        )
-        items = np.flatnonzero((starts < place.end) & (ends > place.start)) + first
-        return [column.vocabulary[column.ids[i]] for i in items.tolist()]
+    segment = index.segments[place.segment]
+    column, positions = segment.columns[layer], segment.positions_of(layer)
+    first = int(positions.start_of(place.number))
+    starts, ends = positions.spans.spans(
+        np.arange(first, int(positions.document_ends[place.number]), dtype=np.int64)
+    )
+    items = np.flatnonzero((starts < place.end) & (ends > place.start)) + first
+    return [column.vocabulary[column.ids[i]] for i in items.tolist()]
 
 
 _CHOICE = {
@@ -131,7 +117,6 @@ def command(
 def _answer(
     index: Index, query: str, options: SearchOptions, reporter: Reporter
 ) -> tuple[Listing, Draw]:
-    """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain, parse
     from rote.search.rows.matches import (
         COLUMNS,
@@ -155,15 +140,17 @@ def _answer(
     chosen = _document_filter(index, options)
     matches = search_index(index, query, options.layer, limit or None, chosen)
     order = sort_matches(matches.matches, options.sort, reporter, options.seed)
-    under = ItemsUnder(index, options.show)
+    # The words come first: the others stand below them.
+    under = tuple(dict.fromkeys(("word", *options.show))) if options.show else ()
     rows = [
-        {**row_of(place, index.context(place, options.context)), **under(place)}
+        row_of(place, index.context(place, options.context))
+        | {layer: items_under(index, place, layer) for layer in under}
         for place in matches.matches.places(order[: options.limit or None])
     ]
     about_query = {**about(index), "query": str(matches.parsed), "matches": matches.total}
     forms = count_soft_forms(index, matches.parsed)
     about_query |= {"forms": forms} if forms else {}
-    listing = Listing("places", rows, (*COLUMNS, *under.columns), about_query)
+    listing = Listing("places", rows, (*COLUMNS, *under), about_query)
 
     def draw(console: Any) -> None:
         _draw(rows, under, matches.total, options, console)
@@ -174,7 +161,6 @@ def _answer(
 
 
 def _count_groups(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
-    """Matches by a field with their dispersion, or the words beside them, in place of matches."""
     from rote.report.texts.concordance import collocate_table, group_table
     from rote.search.rows.collocates import COLLOCATES, dispersion, find_collocates
     from rote.search.rows.counts import GROUPED, count_by_group, groups_by_field
@@ -202,7 +188,7 @@ def _document_filter(index: Index, options: SearchOptions) -> list[Flags] | None
 
 def _draw(
     rows: Sequence[dict[str, Any]],
-    under: ItemsUnder,
+    under: Sequence[str],
     total: int,
     options: SearchOptions,
     console: Any,
@@ -212,7 +198,7 @@ def _draw(
     lines = [
         ConcordanceLine(
             **{name: row[name] for name in ("before", "match", "after", "document", "author")},
-            items={name: row[name] for name in under.columns},
+            items={name: row[name] for name in under},
         )
         for row in rows
     ]

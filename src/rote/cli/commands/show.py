@@ -68,17 +68,14 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
         _print_document(_document(path, options), options)
         return
     console = printing_console()
+    layers = [name for name in options.layers if name != "word"]
     for document, annotation, number in _texts(texts, options, read):
         if options.json:
             _print_record(document)
             continue
         console.rule(strip_controls(document.id), align="left", style="dim")
-        for line in gloss_lines(annotation, number, _layers_below(options), console.width):
+        for line in gloss_lines(annotation, number, layers, console.width):
             console.print(line, no_wrap=True, crop=True)
-
-
-def _layers_below(options: ShowOptions) -> list[str]:
-    return [name for name in options.layers if name != "word"]
 
 
 def _index_of(inputs: Input) -> Path | None:
@@ -95,7 +92,8 @@ def _texts(
     from rote.annotate import annotators, store
     from rote.corpus import open_corpus
 
-    layers, paths = _layers_below(options), paths_of(inputs)
+    layers = [name for name in options.layers if name != "word"]
+    paths = paths_of(inputs)
     if len(paths) == 1 and store.is_store(paths[0]):
         pieces = store.open_store(paths[0]).pieces()
     else:
@@ -119,7 +117,6 @@ def _texts(
 def _words(
     document: Document, annotation: Annotation, number: int, layers: Sequence[str]
 ) -> Iterator[dict[str, str]]:
-    """A row for each word of a text, with what it is in the layers."""
     names = [name for name in dict.fromkeys(("word", *layers)) if name in annotation.layers]
     columns = [annotation.layers[name].items(number) for name in names]
     for items in zip(*columns, strict=True):

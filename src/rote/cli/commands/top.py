@@ -49,7 +49,6 @@ def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalRe
 
 
 def _answer(index: Index, options: TopOptions, reporter: Reporter) -> tuple[Listing, Draw]:
-    """What is listed, and how a terminal shows it."""
     from rote.report.texts.concordance import frequent_table
     from rote.search.rows.counts import FREQUENT_COLUMNS, list_frequent
 

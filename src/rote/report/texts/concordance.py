@@ -1,5 +1,4 @@
-"""What an index found, for the eye: concordance lines, counts, frequent n-grams; and a text with
-its layers aligned below the words."""
+"""What an index found, for the eye: concordance lines, counts, n-grams; a text with its layers."""
 
 from __future__ import annotations
 
@@ -35,7 +34,6 @@ class ConcordanceLine:
 
 def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[Text]:
     """Lines of the given width: the matches one below the other, then whose they are."""
-
     if not lines:
         return
     matches = [_match_rows(line) for line in lines]
@@ -64,10 +62,7 @@ def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[
 
 
 def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
-    """Counts of phrases: one row per phrase and layer.
-
-    The phrase itself is left out where the items say the same.
-    """
+    """One row per phrase and layer; the phrase is left out where the items say the same."""
     plain = {row["phrase"] for row in rows if _phrase_text(row).lower() == row["phrase"].lower()}
     phrases = any(row["phrase"] not in plain for row in rows)
     table_rows, last = [], None
@@ -91,7 +86,6 @@ def group_table(listing: Any, console: Any) -> None:
 
 
 def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListing:
-    """Named patterns, in all documents or by group."""
     columns = [Column("pattern"), *([Column("group", by)] if by else [])]
     columns += _count_columns("matches", "documents")
     if by is None:
@@ -101,7 +95,6 @@ def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListi
 
 
 def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
-    """Words beside a match, with how strongly they go with it."""
     columns = [
         Column("word"),
         *_count_columns("near"),
@@ -116,7 +109,6 @@ def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
 
 
 def frequent_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
-    """The most frequent n-grams: one row each; examples take what room is left."""
     columns = [
         *make_columns("rank:count items=n-gram"),
         *_count_columns("count", "documents"),
@@ -133,7 +125,6 @@ def _count_columns(*names: str) -> list[Column]:
 
 def _match_rows(line: ConcordanceLine) -> list[str]:
     """The match, and below it the items of each layer, in columns if there are as many."""
-
     if not line.items:
         return [strip_controls(line.match)]
     rows = [[strip_controls(item) or "∅" for item in items] for items in line.items.values()]
@@ -156,7 +147,6 @@ def _pad_start(text: str, size: int) -> str:
 
 def _pad_end(text: str, size: int) -> str:
     """The end of a text in so many cells, padded on the left."""
-
     first, room = len(text), size
     while first and cell_len(text[first - 1]) <= room:
         first -= 1

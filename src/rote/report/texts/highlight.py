@@ -1,8 +1,4 @@
-"""A text with patterns marked in it, in the terminal: overlapping ones stay apart.
-
-Spans that overlap lie in different lanes: a line of text is followed by one line of brackets for
-each lane. Everything is told by number too, so that it can be read without colour.
-"""
+"""A text with patterns marked in it, in the terminal: overlapping ones lie in different lanes."""
 
 from __future__ import annotations
 
@@ -12,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
 
 from rote.core.evidence import Mark
 from rote.report.screen import plain_table
 from rote.report.terminal import mask_controls, strip_controls
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 LINES = re.compile(r"\n")
 BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
@@ -119,7 +115,6 @@ class _ScreenRow:
 
 
 def print_highlighted(text: str, spans: Sequence[Mark], console: Any) -> None:
-    """Print a text with its spans, and below it what the numbers mean."""
     for line in highlight_lines(text, spans, console.width):
         console.print(line, no_wrap=True, highlight=False, soft_wrap=True)
     counts, numbers = Counter(span.label for span in spans), _number_patterns(spans)
@@ -129,15 +124,12 @@ def print_highlighted(text: str, spans: Sequence[Mark], console: Any) -> None:
 
 
 def _number_patterns(spans: Sequence[Mark]) -> dict[str, int]:
-    """The patterns of the spans, in order of first appearance, from 1."""
     ordered = sorted(spans, key=lambda span: (span.start, span.end))
     return {label: n for n, label in enumerate(dict.fromkeys(mark.label for mark in ordered), 1)}
 
 
 def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Text]:
     """Lines of the given width: a line of the text, then its brackets, one line for each lane."""
-    from rich.text import Text
-
     numbers = _number_patterns(spans)
     placed = assign_lanes(text, [span for span in map(partial(_trim_mark, text), spans) if span])
     following, active = 0, list[tuple[Mark, int]]()
@@ -180,8 +172,6 @@ def _trim_mark(text: str, span: Mark) -> Mark | None:
 
 def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
     """The text in lines, broken between words; a word longer than a line is cut."""
-    from rich.cells import cell_len
-
     line_text, columns, letters = list[str](), [0], [0]
 
     def finished() -> _ScreenRow:
@@ -220,8 +210,6 @@ def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
 
 def _draw_bracket(width: int, labels: Sequence[str], closed: tuple[bool, bool]) -> str:
     """A line of so many cells with the longest label that fits; open where the span goes on."""
-    from rich.cells import cell_len
-
     left, line, right, single = tuple(_CORNERS)
     if width == 1:
         return single if all(closed) else _GOES_ON

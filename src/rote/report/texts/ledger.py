@@ -1,7 +1,4 @@
-"""The ledger of `dedup` or `decontaminate`, to look through: what went beside what it repeats.
-
-As a page for itself, no network, no script made from data; the app shows the same entries.
-"""
+"""The ledger of `dedup` or `decontaminate`, to look through: what went beside what it repeats."""
 
 from __future__ import annotations
 
@@ -55,7 +52,6 @@ def find_ledger(folder: Path) -> Study | None:
 
 
 def read_ledger(folder: Path, ledger: str) -> list[dict[str, Any]]:
-    """The rows of a folder's ledger, those that are least sure first."""
     rows = []
     for _, row in read_json_lines(folder / ledger):
         row.check(_ITEM_FIELDS if "item" in row.values else _WORD_FIELDS)
@@ -88,7 +84,6 @@ def filter_fields(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def filter_choices(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The different values of each field, where there is something to choose."""
     values_by_field: dict[str, dict[str, None]] = {}
     for row in rows:
         for name, value in filter_fields(row).items():
@@ -97,13 +92,11 @@ def filter_choices(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def write_page(folder: Path, ledger: str, title: str) -> Path:
-    """Write the page of a folder's ledger beside it."""
     write_atomically(folder / PAGE, ledger_page(read_ledger(folder, ledger), title))
     return folder / PAGE
 
 
 def ledger_page(rows: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Rows of a ledger, those that are least sure first."""
     ordered = sorted(rows, key=row_certainty)
     more = ""
     if len(rows) > _MOST:

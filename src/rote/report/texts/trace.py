@@ -1,14 +1,15 @@
 """Traced texts for the eye: on the terminal, and as a page with two sides.
 
-On the page the texts stand on the left with their matched spans marked, the corpus on the right:
-a span leads to its documents in context, a document to its spans. Everything is in the page before
-it is opened; the script only marks what was chosen, and without it all links still lead somewhere.
+Everything is in the page before it is opened; the script only marks what was chosen, and without it
+all links still lead somewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.text import Text
 
 from rote.core.evidence import Mark
 from rote.core.numbers import format_number
@@ -16,12 +17,9 @@ from rote.core.progress import several
 from rote.report.terminal import mask_controls, strip_controls
 from rote.report.texts import render_page
 from rote.report.texts.highlight import BLANK_LINES, MarkedPiece, cut_pieces, mark_paragraphs
-from rote.search.trace.evidence import EvidencePassage, Span, common_words
+from rote.search.trace.evidence import Span, common_words
 from rote.search.trace.options import MEANING
 from rote.search.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _SCREEN = 15
 """Spans that are printed on the terminal; JSON and the page have all that are listed."""
@@ -40,7 +38,6 @@ _SHORT = 90
 
 
 def trace_summary(traced: Trace) -> list[str]:
-    """What was found in all, in a few lines."""
     words = sum(text.words for text in traced.texts)
     inside = sum(text.covered for text in traced.texts)
     holding = sum(1 for text in traced.texts if text.spans)
@@ -62,7 +59,6 @@ def trace_summary(traced: Trace) -> list[str]:
 
 
 def print_trace(traced: Trace, console: Any) -> None:
-    """The summary, and the first spans with their sources."""
     for line in trace_summary(traced):
         console.print(line, highlight=False, markup=False)
     for span in traced.spans[:_SCREEN]:
@@ -77,7 +73,6 @@ def print_trace(traced: Trace, console: Any) -> None:
 
 
 def trace_page(traced: Trace, title: str) -> str:
-    """One page for itself: no network, no script made from data."""
     numbers = number_spans(traced)
     documents = list_documents(traced.spans, numbers)
     of_text: dict[int, list[Span]] = {}
@@ -109,12 +104,10 @@ def trace_page(traced: Trace, title: str) -> str:
 
 
 def number_spans(traced: Trace) -> dict[int, int]:
-    """The number under which each listed span is shown, by its identity."""
     return {id(span): number for number, span in enumerate(traced.spans, 1)}
 
 
 def bits_class(bits: float) -> str:
-    """The class of the colour of a span that is so unlikely."""
     return UNLIKELY[sum(bits >= edge for edge in _BITS)][0]
 
 
@@ -129,7 +122,6 @@ def _describe_counts(span: Span) -> str:
 
 
 def describe_edits(span: Span) -> str:
-    """What was changed in a passage, in words; nothing if it is word for word."""
     if span.match.p is not None and span.match.similarity is not None:
         differing = f"similar, but different facts ({', '.join(span.differing)})"
         similarity = format_number(span.match.similarity, ".2f")
@@ -142,9 +134,6 @@ def describe_edits(span: Span) -> str:
 
 
 def _span_lines(span: Span, width: int) -> Iterator[Text]:
-    """A span and its places, one line each."""
-    from rich.text import Text
-
     head = Text(f"{several(span.words, 'word')}", style="bold")
     kinds = filter(None, (span.kind, describe_edits(span), "other capitals" * span.recased))
     about = [*kinds, f"{format_number(span.bits, '.0f')} bits", _describe_counts(span)]
@@ -170,8 +159,6 @@ def _shown_runs(span: Span) -> Sequence[tuple[int, int]]:
 
 
 def _parts_line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
-    from rich.text import Text
-
     line = Text(name, style="dim", no_wrap=True)
     for text, matched in parts:
         # White space at the edge of a part keeps words apart.
@@ -188,10 +175,7 @@ def _split_runs(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, b
 
 
 def list_documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
-    """The documents that places lie in, those with the most words of the texts first.
-
-    Matches overlap, so their words do not add up: each word of a text counts once.
-    """
+    """The documents of places, those with the most words first; each word of a text counts once."""
     documents: dict[str, dict[str, Any]] = {}
     words: dict[str, set[tuple[int, int]]] = {}
     for span in spans:
@@ -228,18 +212,16 @@ def span_data(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> 
         "edited": describe_edits(span),
         "recased": span.recased,
         "parts": _clean_parts(span.text, runs),
-        "places": [_place_data(place, documents) for place in span.places],
+        "places": [
+            {
+                **{name: documents[p.document][name] for name in ("number", "document", "author")},
+                "before": mask_controls(p.before),
+                "parts": _clean_parts(p.match, p.runs),
+                "after": mask_controls(p.after),
+            }
+            for p in span.places
+        ],
         "more": span.documents > len({place.document for place in span.places}),
-    }
-
-
-def _place_data(place: EvidencePassage, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    entry = documents[place.document]
-    return {
-        **{name: entry[name] for name in ("number", "document", "author")},
-        "before": mask_controls(place.before),
-        "parts": _clean_parts(place.match, place.runs),
-        "after": mask_controls(place.after),
     }
 
 

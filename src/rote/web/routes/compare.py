@@ -15,17 +15,9 @@ from starlette.datastructures import UploadFile as Uploaded
 
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.web import files, form_fields
+from rote.web import compare_form, files, form_fields
 from rote.web.app import ApiQuestion, app_state
-from rote.web.compare_form import (
-    DEFAULT_MEASURES,
-    CompareForm,
-    guess_settings,
-    measure_fields,
-    missing_input,
-    offered_measures,
-    settings_fields,
-)
+from rote.web.compare_form import DEFAULT_MEASURES, CompareForm, guess_settings
 from rote.web.errors import http_status
 from rote.web.files import ALL_RECORDS, first_readable, list_sources, preview_file
 from rote.web.form_fields import form_pairs
@@ -59,17 +51,12 @@ def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Res
 
 
 @router.post("/compare", include_in_schema=False)
-async def start_page(request: Request) -> Response:
-    """Start the work, or show the form again with what is wrong."""
-    async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_take_form, request, form, start=True)
-
-
 @router.post("/uploads", include_in_schema=False)
-async def upload_page(request: Request) -> Response:
-    """Keep the files and show the form again with them alone chosen."""
+async def send_form(request: Request) -> Response:
+    """Start the work, or keep files and show the form again with them alone chosen."""
+    start = request.url.path == "/compare"
     async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_take_form, request, form, start=False)
+        return await run_in_threadpool(_take_form, request, form, start=start)
 
 
 @router.post("/uploads/remove", include_in_schema=False)
@@ -80,8 +67,7 @@ async def remove_page(request: Request) -> Response:
 
 
 def _take_form(request: Request, form: FormData, *, start: bool) -> Response:
-    """Keep what was uploaded; then start the work, or show the form with the new files chosen and
-    what can be guessed from them; or the first of them that somebody has to say more about."""
+    """Keep what was uploaded; then start the work, or show the form with what can be guessed."""
     pairs, comparison = form_pairs(form), CompareForm(())
     opened = app_state(request).workspace
     # An empty file field sends a file without a name.
@@ -138,8 +124,8 @@ def _compare_response(
         files=looks,
         given=set(opened.files),
         new=new,
-        measures=[_measure_data(name, comparison) for name in offered_measures()],
-        shared=_shown_fields(settings_fields(), comparison.settings),
+        measures=[_measure_data(name, comparison) for name in compare_form.offered_measures()],
+        shared=_shown_fields(compare_form.settings_fields(), comparison.settings),
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=list_sources(
@@ -155,7 +141,6 @@ def _compare_response(
 def _shown_fields(
     fields: Sequence[form_fields.FormField], values: Mapping[str, Any]
 ) -> list[tuple[form_fields.FormField, Any]]:
-    """The usual fields, and others that are set, with what is in them."""
     chosen = [field for field in fields if not field.further or field.name in values]
     return form_fields.fill_fields(chosen, values)
 
@@ -167,10 +152,10 @@ def _measure_data(name: str, comparison: CompareForm) -> dict[str, Any]:
         "name": name,
         "title": metric.title,
         "says": plugins.summary("measure", name),
-        "fields": _shown_fields(measure_fields(name), options),
+        "fields": _shown_fields(compare_form.measure_fields(name), options),
         "changed": bool(options),
         "usual": name in DEFAULT_MEASURES,
-        "needs": missing_input(metric),
+        "needs": compare_form.missing_input(metric),
     }
 
 
@@ -206,10 +191,15 @@ def start_comparison(request: Request, question: CompareQuestion) -> dict[str, A
 @router.get("/api/measures", tags=["compare"], summary="The measures and their options")
 def list_measures() -> list[dict[str, Any]]:
     rows = []
-    for name in offered_measures():
+    for name in compare_form.offered_measures():
         about = _measure_data(name, CompareForm(()))
         shown_fields = {key: about[key] for key in ("name", "title", "says", "needs")}
-        rows.append({**shown_fields, "options": form_fields.describe_fields(measure_fields(name))})
+        rows.append(
+            {
+                **shown_fields,
+                "options": form_fields.describe_fields(compare_form.measure_fields(name)),
+            }
+        )
     return rows
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -22,7 +20,8 @@ from pydantic import Field
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
-from rote.corpus import Corpus, ReadOptions, open_corpus
+from rote.corpus import ReadOptions, open_corpus
+from rote.curate.corpus_reader import json_line, other_fields
 from rote.report.texts import content_hash
 from rote.studies.judge_page import JudgePage, Options, build_page
 from rote.web.app import ApiQuestion, app_state, run_in_pool
@@ -38,7 +37,7 @@ from rote.web.files import (
     store_upload,
 )
 from rote.web.form_fields import form_pairs
-from rote.web.render import render_page
+from rote.web.render import make_link, render_page
 from rote.web.workspace import Workspace
 
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "mac-roman", "shift_jis", "gb18030", "koi8-r")
@@ -46,22 +45,21 @@ PLAIN_UNITS = ("file", "line", "paragraph")
 _TEXT_NAMES = ("id", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadForm:
-    """Empty is guessed."""
+class ReadForm(ApiQuestion):
+    """How a file is read; what is left out is guessed."""
 
-    text: str = ""
-    source: str = ""
-    id: str = ""
-    format: str = ""
-    plain: str = "file"
-    encoding: str = "utf-8"
-    bad: str = "stop"
+    text: str = Field(default="", description="Field that holds the text")
+    source: str = Field(default="", description="Field that says who wrote it")
+    id: str = Field(default="", description="Field that holds the id")
+    format: str = Field(default="", description="jsonl, csv, text, …: else by the name")
+    plain: str = Field(default="file", description="Plain text: one text per file, line, paragraph")
+    encoding: str = Field(default="utf-8", description=", ".join(ENCODINGS))
+    bad: str = Field(default="stop", description="Bad records: stop, or skip them")
 
     @classmethod
     def read(cls, pairs: Iterable[tuple[str, str]]) -> ReadForm:
         """From an address or a posted form; unknown names are left alone, wrong values refused."""
-        known = {field.name for field in fields(cls)}
+        known = cls.model_fields
         reading = cls(**{name: value for name, value in pairs if name in known and value})
         allowed = {"format": ("", *list_formats()), "plain": PLAIN_UNITS}
         allowed |= {"encoding": ENCODINGS, "bad": ("stop", "skip")}
@@ -84,23 +82,18 @@ class ReadForm:
     @property
     def usual(self) -> bool:
         """Whether the file is read as it would be anyhow; who its sources are is another matter."""
-        return replace(self, source="") == ReadForm()
+        return self.model_copy(update={"source": ""}) == ReadForm()
 
     def address(self, key: str) -> str:
-        values = {field: getattr(self, field.name) for field in fields(self)}
-        changed = {f.name: value for f, value in values.items() if value != f.default}
-        return f"/files/{quote(key, safe='')}" + ("?" + urlencode(changed) if changed else "")
+        return make_link(f"/files/{quote(key, safe='')}", **self.model_dump(exclude_defaults=True))
 
 
 def list_formats() -> list[str]:
-    """The readers of files, by name."""
     return [n for n in plugins.members("corpus") if plugins.load("corpus", n).SUFFIXES]
 
 
 def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
     """Read a file so, keep what came out as JSON lines, and give the key of that."""
-    from rote.curate.corpus_reader import json_line
-
     path = opened.file(key)
     if not path.is_file():
         raise OptionError("only a file can be read in another way: name its folder's files")
@@ -111,29 +104,18 @@ def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
         )
     if key not in opened.files:
         check_unpacked(path, opened.upload_limit, reading.options)
-    corpus = open_corpus([path], reading.options)
     with tempfile.TemporaryFile() as copy:
-        for document in _require_texts(corpus, path):
+        for document in open_corpus([path], reading.options):
             copy.write(json_line(_text_record(document, reading.source)))
+        if not copy.tell():
+            raise InputError("the file contains no readable text", file=path.name)
         copy.seek(0)
         name = f"{path.name.split('.')[0]}.jsonl"
         return store_upload(opened.store, name, copy, opened.upload_limit)
 
 
-def _require_texts(corpus: Corpus, path: Path) -> Iterable[Document]:
-    """Not one of its records, if the file is without any."""
-    has_text = False
-    for document in corpus:
-        has_text = True
-        yield document
-    if not has_text:
-        raise InputError("the file contains no readable text", file=path.name)
-
-
 def _text_record(document: Document, source: str) -> Mapping[str, Any]:
     """Under the usual names; a field that bears one of them and was not chosen gets another."""
-    from rote.curate.corpus_reader import other_fields
-
     others = {f"given_{n}" if n in _TEXT_NAMES else n: v for n, v in other_fields(document).items()}
     if source and source in others:
         others.setdefault("source", others[source])
@@ -169,20 +151,8 @@ async def read_page(request: Request, key: str) -> Response:
     return RedirectResponse(address + "&new=true#files", 303)
 
 
-class ReadQuestion(ApiQuestion):
-    """How a file is read; what is left out is guessed."""
-
-    text: str = Field(default="", description="Field that holds the text")
-    source: str = Field(default="", description="Field that says who wrote it")
-    id: str = Field(default="", description="Field that holds the id")
-    format: str = Field(default="", description="jsonl, csv, text, …: else by the name")
-    plain: str = Field(default="file", description="Plain text: one text per file, line, paragraph")
-    encoding: str = Field(default="utf-8", description=", ".join(ENCODINGS))
-    bad: str = Field(default="stop", description="Bad records: stop, or skip them")
-
-
 @router.post("/api/files/{key}/read", tags=["files"], summary="Read a file in another way")
-def read_file(request: Request, key: str, question: ReadQuestion) -> dict[str, str]:
+def read_file(request: Request, key: str, question: ReadForm) -> dict[str, str]:
     """What came out is a file of its own; gives its key."""
     reading = ReadForm.read(question.model_dump().items())
     return {"file": store_read_file(app_state(request).workspace, key, reading)}
@@ -218,26 +188,24 @@ Most = Annotated[int, Query(ge=0, description="So many documents, drawn at rando
 @router.get("/judge/{key}", include_in_schema=False)
 async def judge_page(request: Request, key: str, sample: Most = 0) -> Response:
     judging = await run_in_pool(request, _make_page, request, key, sample)
-    headers = {"content-security-policy": _page_policy(judging.html)}
+    # The page is one file: its own script and style may run, by their hashes, and nothing else.
+    hashes = {kind: content_hash(text) for kind, text in _INLINE.findall(judging.html)}
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{hashes['script']}'; "
+        f"style-src 'sha256-{hashes['style']}'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+    headers = {"content-security-policy": policy}
     return Response(judging.html, media_type="text/html; charset=utf-8", headers=headers)
 
 
 @router.get("/api/judge/{key}", tags=["judge"], summary="Whose the summaries of a judging page are")
 async def judge_key(request: Request, key: str, sample: Most = 0) -> dict[str, dict[str, str]]:
     """Whose each summary of the page is: the file that `rote judge agreement --key` takes."""
-    judging = await run_in_pool(request, _make_page, request, key, sample)
-    return {"sources": dict(judging.sources)}
+    page = await run_in_pool(request, _make_page, request, key, sample)
+    return {"sources": dict(page.sources)}
 
 
 def _make_page(request: Request, key: str, sample: int) -> JudgePage:
     file = app_state(request).workspace.file(key)
     return build_page(list(open_corpus(file)), Options(sample=sample or None))
-
-
-def _page_policy(html: str) -> str:
-    """The page is one file: its own script and style may run, by their hashes, and nothing else."""
-    allowed = {kind: f"'sha256-{content_hash(text)}'" for kind, text in _INLINE.findall(html)}
-    return (
-        f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )

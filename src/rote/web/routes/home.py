@@ -1,6 +1,4 @@
-"""The first page: what is open, what was measured last; indexes to build, extend, delete; the API
-as a page, made from its OpenAPI description; style sheets, scripts and pictures.
-"""
+"""The first page, indexes to build, extend and delete, the API as a page, static files."""
 
 from __future__ import annotations
 
@@ -17,11 +15,11 @@ from pydantic import Field
 from rote.core.errors import RoteError, UnknownName
 from rote.search.rows.counts import has_authors
 from rote.web.app import ApiQuestion, app_state, open_index_of
-from rote.web.errors import SafeJSONResponse, http_status
+from rote.web.errors import SafeJSONResponse
 from rote.web.files import preview_file
-from rote.web.form_fields import form_pairs
 from rote.web.forms import INDEX_LAYERS, IndexForm
 from rote.web.history import History, HistoryEntry
+from rote.web.job_queue import start_work
 from rote.web.render import TYPES, make_link, render_page, static_files, static_version
 from rote.web.search_views import example_phrases
 from rote.web.stored_results import result_glance
@@ -189,17 +187,8 @@ def indexes_page(request: Request) -> Response:
 
 @router.post("/indexes", include_in_schema=False)
 async def build_page(request: Request) -> Response:
-    """Start the work, or show the form again with what is wrong."""
-    form = IndexForm.read(form_pairs(await request.form()))
-
-    def start() -> Response:
-        try:
-            # What was built before may have been deleted since: it is not looked for.
-            return RedirectResponse(app_state(request).jobs.ask(form, again=True).address, 303)
-        except RoteError as error:
-            return _indexes_response(request, form, str(error), http_status(error))
-
-    return await run_in_threadpool(start)
+    # What was built before may have been deleted since: it is not looked for.
+    return await start_work(request, IndexForm(), IndexForm.read, _indexes_response, again=True)
 
 
 @router.post("/indexes/delete", include_in_schema=False)
@@ -242,16 +231,8 @@ def _indexes_response(
         status,
         form=form,
         problem=problem,
-        indexes=[_describe_index(request, key) for key in opened.indexes],
+        indexes=[_index_data(request, key) for key in opened.indexes],
         own=list(opened.known.built),
         files={key: preview_file(path) for key, path in opened.all_files().items()},
         layers=list(INDEX_LAYERS.items()),
     )
-
-
-def _describe_index(request: Request, key: str) -> dict[str, Any]:
-    try:
-        opened = open_index_of(request, key)
-        return {**opened.about(key), "layers": opened.index.sorted_layers, "problem": ""}
-    except (RoteError, OSError) as error:
-        return {"index": key, "problem": str(error)}

@@ -6,7 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import fields
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -14,16 +15,13 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from pydantic import Field
 
 from rote.core import registry as records
-from rote.core.errors import RoteError
 from rote.core.metric import Metric
 from rote.corpus import ReadOptions
 from rote.web import form_fields
 from rote.web.app import ApiQuestion, app_state
 from rote.web.compare_form import guess_settings
 from rote.web.database import NotStored
-from rote.web.errors import http_status
 from rote.web.files import find_unreadable, first_readable, list_sources
-from rote.web.form_fields import form_pairs
 from rote.web.forms import (
     RunForm,
     command_fields,
@@ -32,7 +30,7 @@ from rote.web.forms import (
     input_kind,
     list_commands,
 )
-from rote.web.job_queue import Job, JobQueue, job_response
+from rote.web.job_queue import Job, start_work
 from rote.web.render import measure_title, render_page
 
 router = APIRouter()
@@ -72,19 +70,7 @@ def command_page(request: Request, name: str, tidy: bool = False) -> Response:
 
 @router.post("/run/{name}", include_in_schema=False)
 async def start_command_page(request: Request, name: str) -> Response:
-    """Start the work, or show the form again with what is wrong."""
-    pairs = form_pairs(await request.form())
-
-    def start() -> Response:
-        form = RunForm(name)
-        try:
-            form = RunForm.read(name, pairs)
-            again = ("again", "yes") in pairs
-            return job_response(app_state(request).jobs.ask(form, again=again))
-        except RoteError as error:
-            return _run_response(request, form, str(error), http_status(error))
-
-    return await run_in_threadpool(start)
+    return await start_work(request, RunForm(name), partial(RunForm.read, name), _run_response)
 
 
 @router.get("/api/run", tags=["run"], summary="Everything that can be run, with its options")
@@ -185,33 +171,23 @@ def job_page(request: Request, id: str, stay: bool = False) -> Response:
     )
 
 
-@router.post("/jobs/cancel", include_in_schema=False)
-def cancel_all_and_show(request: Request) -> Response:
-    app_state(request).jobs.cancel_all()
+@router.post("/jobs/{action}", include_in_schema=False)
+def change_all_page(request: Request, action: Literal["cancel", "clear"]) -> Response:
+    jobs = app_state(request).jobs
+    jobs.cancel_all() if action == "cancel" else jobs.clear()
     return RedirectResponse("/jobs", 303)
 
 
-@router.post("/jobs/clear", include_in_schema=False)
-def clear_and_show(request: Request) -> Response:
-    app_state(request).jobs.clear()
-    return RedirectResponse("/jobs", 303)
-
-
-@router.post("/jobs/{id}/cancel", include_in_schema=False)
-def cancel_and_show(request: Request, id: str) -> Response:
-    app_state(request).jobs.cancel(id)
-    return RedirectResponse(f"/jobs/{id}", 303)
-
-
-@router.post("/jobs/{id}/again", include_in_schema=False)
-def again_and_show(request: Request, id: str) -> Response:
-    return RedirectResponse(app_state(request).jobs.again(id).address, 303)
-
-
-@router.post("/jobs/{id}/forget", include_in_schema=False)
-def forget_and_show(request: Request, id: str) -> Response:
-    app_state(request).jobs.get(id)
-    app_state(request).jobs.forget(id)
+@router.post("/jobs/{id}/{action}", include_in_schema=False)
+def change_page(
+    request: Request, id: str, action: Literal["cancel", "again", "forget"]
+) -> Response:
+    jobs = app_state(request).jobs
+    if action != "forget":
+        job = jobs.cancel(id) if action == "cancel" else jobs.again(id)
+        return RedirectResponse(job.address, 303)
+    jobs.get(id)  # an unknown one is an error
+    jobs.forget(id)
     return RedirectResponse("/jobs", 303)
 
 
@@ -219,8 +195,7 @@ def forget_and_show(request: Request, id: str) -> Response:
 def list_jobs(
     request: Request, limit: Annotated[int, Query(ge=1, le=500)] = 50
 ) -> list[dict[str, Any]]:
-    jobs = app_state(request).jobs
-    return [_describe_job(jobs, job) for job in jobs.list(limit)]
+    return [_job_data(request, job) for job in app_state(request).jobs.list(limit)]
 
 
 @router.post("/api/jobs/cancel", tags=_TAGS, summary="Cancel all jobs that wait or run")
@@ -235,18 +210,17 @@ def clear_jobs(request: Request) -> dict[str, int]:
 
 @router.get("/api/jobs/{id}", tags=_TAGS, summary="One job: its state, progress, remarks, result")
 def get_job(request: Request, id: str) -> dict[str, Any]:
-    return _job_data(app_state(request).jobs, id)
+    return _job_data(request, app_state(request).jobs.get(id))
 
 
 @router.post("/api/jobs/{id}/cancel", tags=_TAGS, summary="Cancel a job that waits or runs")
 def cancel_job(request: Request, id: str) -> dict[str, Any]:
-    app_state(request).jobs.cancel(id)
-    return _job_data(app_state(request).jobs, id)
+    return _job_data(request, app_state(request).jobs.cancel(id))
 
 
 @router.post("/api/jobs/{id}/again", tags=_TAGS, summary="Do the same once more, as a new job")
 def repeat_job(request: Request, id: str) -> dict[str, Any]:
-    return _job_data(app_state(request).jobs, app_state(request).jobs.again(id).id)
+    return _job_data(request, app_state(request).jobs.again(id))
 
 
 @router.get(
@@ -269,7 +243,7 @@ async def _event_stream(request: Request, id: str) -> AsyncIterator[str]:
     while not await request.is_disconnected():
         # In a thread: the job may have to be read while others write.
         try:
-            data = await run_in_threadpool(_job_data, app_state(request).jobs, id)
+            data = await run_in_threadpool(get_job, request, id)
         except NotStored:
             return  # it was deleted meanwhile: the page, asked for again, says so
         text = json.dumps(data)
@@ -285,9 +259,5 @@ async def _event_stream(request: Request, id: str) -> AsyncIterator[str]:
         silent += _OFTEN
 
 
-def _job_data(jobs: JobQueue, id: str) -> dict[str, Any]:
-    return _describe_job(jobs, jobs.get(id))
-
-
-def _describe_job(jobs: JobQueue, job: Job) -> dict[str, Any]:
-    return {**job.to_dict(), "before": jobs.before(job.id)}
+def _job_data(request: Request, job: Job) -> dict[str, Any]:
+    return {**job.to_dict(), "before": app_state(request).jobs.before(job.id)}

@@ -1,9 +1,9 @@
-"""The ledger of a folder that `dedup` or `decontaminate` made: what went, or what was found, beside
-what it repeats; chosen by source, item and score, page by page."""
+"""The ledger of a folder that `dedup` or `decontaminate` made, chosen by source, item and score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,33 +42,47 @@ class LedgerPage(BaseModel):
     rows: list[dict[str, Any]] = Field(description="Of this page, as the ledger has them")
 
 
-@router.get("/ledger/{key}", include_in_schema=False)
-async def ledger_page(
-    request: Request, key: str, q: Text = "", least: Score = 0, most: Score = 1, number: Number = 1
-) -> Response:
+@dataclass(frozen=True, slots=True)
+class ChosenRows:
+    title: str
+    total: int
+    choices: dict[str, list[str]]
+    filters: dict[str, str]
+    rows: Rows
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-len(self.rows) // _ENTRIES))
+
+    def page(self, number: int) -> Rows:
+        return self.rows[(number - 1) * _ENTRIES : number * _ENTRIES]
+
+
+async def _choose_rows(request: Request, key: str, q: str, least: float, most: float) -> ChosenRows:
     title, rows = await run_in_pool(request, _read_ledger, app_state(request).workspace.ledger(key))
     choices = filter_choices(rows)
     filters = {name: request.query_params.get(name, "") for name in choices}
     selected = _filter_rows(rows, q, filters, least, most)
-    pages = max(1, -(-len(selected) // _ENTRIES))
-    number = min(number, pages)
-    entries = selected[(number - 1) * _ENTRIES : number * _ENTRIES]
+    return ChosenRows(title, len(rows), choices, filters, selected)
+
+
+@router.get("/ledger/{key}", include_in_schema=False)
+async def ledger_page(
+    request: Request, key: str, q: Text = "", least: Score = 0, most: Score = 1, number: Number = 1
+) -> Response:
+    chosen = await _choose_rows(request, key, q, least, most)
+    number = min(number, chosen.pages)
     return render_page(
         request,
         "ledger.html",
         key=key,
-        title=title,
-        total=len(rows),
-        chosen=len(selected),
-        choices=choices,
-        asked=filters,
+        chosen=chosen,
         q=q,
         least=least,
         most=most,
         number=number,
-        pages=pages,
         first=(number - 1) * _ENTRIES + 1,
-        entries=[make_entry(row) for row in entries],
+        entries=[make_entry(row) for row in chosen.page(number)],
     )
 
 
@@ -81,18 +95,15 @@ async def ledger_rows(
     request: Request, key: str, q: Text = "", least: Score = 0, most: Score = 1, number: Number = 1
 ) -> LedgerPage:
     """Further parameters are fields to choose by: source, what, kept in; or task, part, source."""
-    title, rows = await run_in_pool(request, _read_ledger, app_state(request).workspace.ledger(key))
-    choices = filter_choices(rows)
-    check_options_known(request.query_params, ("q", "least", "most", "number", *choices))
-    filters = {name: request.query_params.get(name, "") for name in choices}
-    selected = _filter_rows(rows, q, filters, least, most)
+    chosen = await _choose_rows(request, key, q, least, most)
+    check_options_known(request.query_params, ("q", "least", "most", "number", *chosen.choices))
     return LedgerPage(
-        title=title,
-        entries=len(rows),
-        chosen=len(selected),
+        title=chosen.title,
+        entries=chosen.total,
+        chosen=len(chosen.rows),
         page=number,
-        pages=max(1, -(-len(selected) // _ENTRIES)),
-        rows=list(selected[(number - 1) * _ENTRIES : number * _ENTRIES]),
+        pages=chosen.pages,
+        rows=list(chosen.page(number)),
     )
 
 

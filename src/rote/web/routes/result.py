@@ -1,12 +1,12 @@
-"""What a comparison found: the report, down to single texts; the answers of several sources to one
-prompt side by side, with the passages they share; and files to download.
-"""
+"""A report down to single texts; answers to one prompt side by side; files to download."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.evidence import Mark
@@ -22,9 +23,11 @@ from rote.core.result import Result
 from rote.core.sample import some_texts
 from rote.index.index import Index
 from rote.index.segments.writers import build_layer_segment
-from rote.report.export import rows_csv
+from rote.report.export import results_csv, rows_csv, values_csv
+from rote.report.fragments import render_text
 from rote.report.grid import round_number
 from rote.report.options import check_across
+from rote.report.output import html_page
 from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.web.app import app_state, run_in_pool
 from rote.web.database import MAX_OFFSET
@@ -51,8 +54,6 @@ Run = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class SetAnswer:
-    """One text of a set: where it is."""
-
     source: str
     id: str
     file: str
@@ -66,7 +67,6 @@ class AnswerSets:
     answers: Mapping[str, Sequence[SetAnswer]]
 
     def around(self, key: str) -> tuple[str | None, str | None]:
-        """The sets before and behind one."""
         keys = list(self.answers)
         if key not in self.answers:
             raise UnknownName("set of answers", key, keys[:3])
@@ -80,14 +80,13 @@ def find_sets(
     """Texts by what they answer; those that nobody else answers are left out."""
     by_field: dict[str, dict[str, list[SetAnswer]]] = {name: {} for name in SET_FIELDS}
     several = len(files) > 1 or any(path.is_dir() for path in files.values())
-    for path in files.values():
-        for batch in read(path):
-            file = file_name(batch.file, files) if several else ""
-            for document in batch.documents:
-                answer = SetAnswer(document_source(document, by, batch.label), document.id, file)
-                for name in SET_FIELDS:
-                    if (value := document.meta.get(name)) is not None:
-                        by_field[name].setdefault(str(value), []).append(answer)
+    for batch in chain.from_iterable(map(read, files.values())):
+        file = file_name(batch.file, files) if several else ""
+        for document in batch.documents:
+            answer = SetAnswer(document_source(document, by, batch.label), document.id, file)
+            for name in SET_FIELDS:
+                if (value := document.meta.get(name)) is not None:
+                    by_field[name].setdefault(str(value), []).append(answer)
     for name, sets in by_field.items():
         shared = {
             key: answers for key, answers in sets.items() if len({a.source for a in answers}) > 1
@@ -108,7 +107,6 @@ def document_source(document: Document, by: Sequence[str], label: str) -> str:
 def read_answers(
     files: Mapping[str, Path], answers: Sequence[SetAnswer], read: Reader = read_batches
 ) -> list[Document]:
-    """The texts themselves, in the order of the answers."""
     wanted = {(answer.file, answer.id): place for place, answer in enumerate(answers)}
     several = any(answer.file for answer in answers)
     documents: dict[int, Document] = {}
@@ -126,7 +124,6 @@ def read_answers(
 
 
 def document_prompt(meta: Mapping[str, Any]) -> str:
-    """What a text answers, where its record says it."""
     return next((str(meta[name]) for name in _PROMPT_FIELDS if meta.get(name)), "")
 
 
@@ -151,7 +148,7 @@ def answer_columns(
     shown_columns = []
     for answer, document, text, marks in zip(answers, documents, texts, links):
         run_numbers = {(m.start, m.end): numbers[run] for run, m in marks}
-        show = _run_shower(run_numbers, answers)
+        show = partial(_show_piece, run_numbers, answers)
         shown_columns.append(
             {
                 "answer": answer,
@@ -164,20 +161,21 @@ def answer_columns(
     return shown_columns, listed[:_MAX_RUNS]
 
 
-def _run_shower(numbers: Mapping[tuple[int, int], int], answers: Sequence[SetAnswer]) -> Any:
-    def show(piece: MarkedPiece, first: bool) -> Mapping[str, Any]:
-        if not piece.places:
-            return {"run": None, "also": ""}
-        mark = piece.places[0].mark
-        also = dict.fromkeys(answers[int(source["place"])].source for source in mark.sources)
-        return {"run": numbers[mark.start, mark.end], "also": ", ".join(also)}
-
-    return show
+def _show_piece(
+    numbers: Mapping[tuple[int, int], int],
+    answers: Sequence[SetAnswer],
+    piece: MarkedPiece,
+    first: bool,
+) -> Mapping[str, Any]:
+    if not piece.places:
+        return {"run": None, "also": ""}
+    mark = piece.places[0].mark
+    also = dict.fromkeys(answers[int(source["place"])].source for source in mark.sources)
+    return {"run": numbers[mark.start, mark.end], "also": ", ".join(also)}
 
 
 def shared_runs(texts: Sequence[str], least: int) -> list[list[tuple[Run, Mark]]]:
-    """For each text the runs of at least so many words that another has too, in any letter case;
-    where they overlap, the longest. Signs between words do not count."""
+    """The runs of at least so many words, of each text, that another has too; the longest first."""
     layer = _split_words(texts)
     single_texts = [{"lower": some_texts(layer, np.array([n]))} for n in range(len(texts))]
     segments = (build_layer_segment(text, sorted_layers=("lower",)) for text in single_texts)
@@ -219,8 +217,6 @@ def _longest_runs(lengths_by_text: Iterable[Sequence[int]], least: int) -> list[
 
 
 def _split_words(texts: Sequence[str]) -> Layer:
-    from rote.annotate import annotators
-
     documents = [Document(str(n), text) for n, text in enumerate(texts)]
     layer = annotators.get()(documents, ("lower",)).layers["lower"]
     has_letters = [any(map(str.isalnum, word)) for word in layer.vocabulary]
@@ -271,14 +267,14 @@ async def side_page(request: Request, id: str, key: str = "", n: MinRun = MIN_RU
 
 def known_sets(request: Request, entry: HistoryEntry, files: Mapping[str, Path]) -> AnswerSets:
     """Read once for each state of the files."""
-    by = grouping_fields(entry)
+    by = _settings_of(entry).get("by") or ()
+    by = tuple(by.split(",") if isinstance(by, str) else by)
     cache_key = ("sets", entry.id, by, *map(fingerprint, files.values()))
     read = text_reader(entry.kind, entry.settings, app_state(request).workspace)
     return app_state(request).recent.get(cache_key, lambda: find_sets(files, by, read))
 
 
 def grouping_fields(entry: HistoryEntry) -> tuple[str, ...]:
-    """The fields that told the sources of a result apart."""
     by = _settings_of(entry).get("by") or ()
     return tuple(by.split(",")) if isinstance(by, str) else tuple(by)
 
@@ -406,8 +402,6 @@ def _text_data(
     request: Request, id: str, source: str, text: str, file: str, order: TextOrder
 ) -> dict[str, Any]:
     """The text itself is looked for in the files, which may be long."""
-    from rote.report.fragments import render_text
-
     history = app_state(request).history
     entry, results = history.get(id), history.results(id)
     problem, rendered, document = "", None, None
@@ -441,15 +435,13 @@ def _text_data(
 
 
 def value_titles(result: Result) -> dict[str, str]:
-    """What people call the values of a result."""
     return {row["value"]: row["title"] for row in result.tables.get("values", ())}
 
 
 def _neighbours(
     history: History, id: str, source: str, text: str, file: str, order: TextOrder
 ) -> tuple[str | None, str | None]:
-    """The texts before and behind one in the list that it was chosen from; without a list, in that
-    of its source."""
+    """The texts before and behind one in the list it was chosen from, or of its source."""
     if order.place is None:
         place = next((p for p, known in history.text_places(id).items() if source in known), None)
         if place is None:
@@ -477,7 +469,6 @@ def _neighbours(
 def _other_answers(
     request: Request, entry: HistoryEntry, document: Document | None
 ) -> dict[str, Any] | None:
-    """Where the other answers to the same are, if there are any."""
     if document is None or not _has_sets(request, entry):
         return None
     try:
@@ -515,15 +506,11 @@ def _result_file(history: History, id: str, name: str) -> tuple[str, str]:
     if name == "result.json":
         return history.study(id).to_json(), "application/json"
     if name == "values.csv":
-        from rote.report.export import results_csv, values_csv
-
         results = history.results(id)
         # A command that makes a data set has tables alone.
         csv_writer = values_csv if any(result.by_source for result in results) else results_csv
         return csv_writer(results), "text/csv; charset=utf-8"
     if name == "report.html":
-        from rote.report.output import html_page
-
         return html_page(history.study(id)), "text/html; charset=utf-8"
     raise UnknownName("file of a result", name, ("result.json", "values.csv", "report.html"))
 

@@ -13,31 +13,11 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from rote.core.errors import RoteError
 from rote.report.export import rows_csv
 from rote.search.rows.matches import COLUMNS, Sort
-from rote.web import app
+from rote.web import app, search_views
 from rote.web.app import app_state, open_index_of, run_in_pool
 from rote.web.errors import SafeJSONResponse
 from rote.web.render import make_link, render_page
-from rote.web.search_views import (
-    MAX_BESIDE,
-    MAX_EXPORTED,
-    MAX_LISTED,
-    MAX_MATCHES,
-    MAX_NGRAM,
-    RELATIONS,
-    SORTS,
-    Blocks,
-    SearchQuestion,
-    SearchView,
-    check_question,
-    count_phrase,
-    describe_mistake,
-    example_queries,
-    export_rows,
-    group_fields,
-    search_view,
-    top_ngrams,
-    top_view,
-)
+from rote.web.search_views import Blocks, SearchQuestion, SearchView, group_fields, search_view
 from rote.web.workspace import OpenIndex
 
 router = APIRouter(tags=["search"])
@@ -52,7 +32,7 @@ Around = Annotated[int, Query(ge=0, le=500, description="Characters before and a
 Where = Annotated[
     Sequence[str], Query(description="Only documents with FIELD=VALUE, FIELD>=NUMBER, ...")
 ]
-Span = Annotated[int, Query(ge=0, le=MAX_BESIDE, description="Words beside a match")]
+Span = Annotated[int, Query(ge=0, le=search_views.MAX_BESIDE, description="Words beside a match")]
 Form = Literal["csv", "jsonl"]
 
 
@@ -101,9 +81,10 @@ async def search_page(
         try:
             return {"found": search_view(opened, view)} if view.question.q.strip() else {}
         except RoteError as error:
-            return describe_mistake(error)
+            return search_views.describe_mistake(error)
 
-    limits = {"sorts": SORTS, "most": MAX_MATCHES, "exported": MAX_EXPORTED, "relations": RELATIONS}
+    limits = {"most": search_views.MAX_MATCHES, "exported": search_views.MAX_EXPORTED}
+    limits |= {"sorts": search_views.SORTS, "relations": search_views.RELATIONS}
     values = {"question": view.question, "view": view.view, "asked": view}
     context = {**values, "found": None, "mistake": None, **limits}
     return await _search_response(request, "search.html", view.key, find, **context)
@@ -117,7 +98,7 @@ async def top_page(
 
     def find(opened: OpenIndex, key: str) -> dict[str, Any]:
         try:
-            return {"rows": top_view(opened, key, n, k, layer)}
+            return {"rows": search_views.top_view(opened, key, n, k, layer)}
         except RoteError as error:
             return {"problem": str(error)}
 
@@ -136,7 +117,7 @@ async def _search_response(
     def work() -> dict[str, Any]:
         opened = open_index_of(request, key)
         chosen = {"layers": list(opened.index.layers), "fields": group_fields(opened)}
-        return {**chosen, "examples": example_queries(opened), **find(opened, key)}
+        return {**chosen, "examples": search_views.example_queries(opened), **find(opened, key)}
 
     if key:
         context |= await run_in_pool(request, work)
@@ -237,9 +218,10 @@ async def count(
     phrase: Text,
     layer: Annotated[list[str] | None, Query(description="Default: all sorted layers")] = None,
 ) -> Response:
-    return await app.answer_from_index(
-        request, index, lambda opened: {"counts": count_phrase(opened, phrase, layer or ())}
-    )
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        return {"counts": search_views.count_phrase(opened, phrase, layer or ())}
+
+    return await app.answer_from_index(request, index, find)
 
 
 @router.get(
@@ -251,11 +233,11 @@ async def most_frequent(
     request: Request,
     index: Key,
     layer: Layer = "lower",
-    n: Annotated[int, Query(ge=1, le=MAX_NGRAM, description="Items of an n-gram")] = 1,
-    k: Annotated[int, Query(ge=1, le=MAX_LISTED, description="How many")] = 50,
+    n: Annotated[int, Query(ge=1, le=search_views.MAX_NGRAM, description="Items of an n-gram")] = 1,
+    k: Annotated[int, Query(ge=1, le=search_views.MAX_LISTED, description="How many")] = 50,
 ) -> Response:
     def find(opened: OpenIndex) -> dict[str, Any]:
-        return {"layer": layer, "n": n, "ngrams": top_ngrams(opened, n, k, layer)}
+        return {"layer": layer, "n": n, "ngrams": search_views.top_ngrams(opened, n, k, layer)}
 
     return await app.answer_from_index(request, index, find)
 
@@ -269,8 +251,8 @@ async def export(request: Request, view: Viewed, form: Form = "csv") -> Response
     def ready() -> tuple[Sequence[str], Blocks]:
         opened = open_index_of(request, view.key)
         # A mistake is an answer, not the first line of a file.
-        check_question(opened, view.question)
-        return export_rows(opened, view)
+        search_views.check_question(opened, view.question)
+        return search_views.export_rows(opened, view)
 
     names, rows = await run_in_pool(request, ready)
     lines = _csv_blocks(names, rows) if form == "csv" else _jsonl_blocks(names, rows)

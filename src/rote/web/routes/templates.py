@@ -16,6 +16,7 @@ from rote.annotate.tag_glossary import LEGEND, legend
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.core.table import defined
+from rote.report import fragments
 from rote.report.export import rows_csv
 from rote.web.app import (
     ApiQuestion,
@@ -26,11 +27,11 @@ from rote.web.app import (
     run_in_pool,
 )
 from rote.web.compare_form import guess_settings
-from rote.web.errors import SafeJSONResponse, http_status
+from rote.web.errors import SafeJSONResponse
 from rote.web.files import file_name, find_unreadable, first_readable, list_sources, preview_file
-from rote.web.form_fields import form_from_json, form_pairs
+from rote.web.form_fields import form_from_json
 from rote.web.forms import MAX_LENGTH, MOST_LISTED, NOT_COMPARED, TEMPLATE_LAYERS, TemplatesForm
-from rote.web.job_queue import job_response
+from rote.web.job_queue import start_work
 from rote.web.render import make_link, render_page
 from rote.web.search_views import top_view
 from rote.web.stored_results import find_text, mark_templates, open_files
@@ -42,7 +43,6 @@ _MATCHES = 3
 
 
 def source_rows(result: Result) -> list[dict[str, Any]]:
-    """The values of each source, with their intervals."""
     rows = []
     for name, source in result.by_source.items():
         intervals = {value: list(pair) for value, pair in source.intervals.items()}
@@ -52,8 +52,7 @@ def source_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def first_source(result: Result) -> str:
-    """The source that is shown first: a model, not what it is compared with; of several the one
-    with most templates."""
+    """The source that is shown first: not the reference, of others the one with most templates."""
     others = {name: s for name, s in result.by_source.items() if name != result.reference}
 
     def rate(name: str) -> float:
@@ -64,13 +63,11 @@ def first_source(result: Result) -> str:
 
 
 def spell_tags(layer: str, template: str) -> str:
-    """A run of tags in words."""
     known = LEGEND.get(layer, {})
     return ", ".join(known[tag][0] for tag in template.split() if tag in known)
 
 
 def export_templates(result: Result) -> list[dict[str, Any]]:
-    """The templates of every source as rows of a file."""
     layer = dict(result.signature.settings).get("layer", "")
     rows = []
     for source in result.by_source:
@@ -82,8 +79,7 @@ def export_templates(result: Result) -> list[dict[str, Any]]:
 
 
 def template_rows(result: Result, source: str) -> list[dict[str, Any]]:
-    """A source's templates with their share of its texts and what they read like: those that set
-    it apart from the reference first, without one the most frequent."""
+    """A source's templates: first those that set it apart, or the most frequent."""
     if source not in result.by_source:
         raise UnknownName("source", source, result.by_source)
     texts = result.by_source[source].texts
@@ -110,8 +106,7 @@ def template_rows(result: Result, source: str) -> list[dict[str, Any]]:
 def template_context(
     result: Result, source: str, template: str, rows: Sequence[Row], files: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Sentences that hold a template, cut at its edges, and the words that stand where it stands,
-    the most frequent first."""
+    """Sentences that hold a template, cut at its edges, and the words that stand in its place."""
     names = [row["template"] for row in rows]
     if template not in names:
         raise UnknownName("template", template, names)
@@ -131,7 +126,6 @@ def template_context(
 
 
 def index_rows(opened: OpenIndex, key: str, layer: str, n: int, top: int) -> list[dict[str, Any]]:
-    """The most frequent n-grams of an index's layer, each with the search that finds it."""
     documents, rows = opened.manifest.documents, []
     for row in top_view(opened, key, n, top, layer):
         known = documents and row["documents"] is not None
@@ -237,15 +231,14 @@ async def templates_page(request: Request, index: str = "") -> Response:
         form = TemplatesForm.read(pairs)
         view = await run_in_pool(request, work)
     except RoteError as error:
-        return _templates_response(request, form, 400, key=index, problem=str(error))
+        return _templates_response(request, form, str(error), 400, key=index)
     if isinstance(view, str):
         return RedirectResponse(view, 303)
     return _templates_response(request, form, key=index, **view)
 
 
 def _guess_pairs(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What an address leaves open is guessed: the first file, what tells its sources apart, and
-    the one that the others are compared with."""
+    """An address with what it leaves open: the first file, its field of sources, the reference."""
     names = {name for name, _ in pairs}
     if not names & {"file", "index"}:
         pairs = [*pairs, *(("file", key) for key in first_readable(opened.all_files()))]
@@ -283,12 +276,7 @@ async def templates_export(
 @router.post("/templates", include_in_schema=False)
 async def templates_start(request: Request) -> Response:
     """Work begins when somebody asks for it, not when a link is followed."""
-    pairs, form = form_pairs(await request.form()), TemplatesForm()
-    try:
-        form = TemplatesForm.read(pairs)
-        return job_response(await run_in_threadpool(app_state(request).jobs.ask, form))
-    except RoteError as error:
-        return _templates_response(request, form, http_status(error), problem=str(error))
+    return await start_work(request, TemplatesForm(), TemplatesForm.read, _templates_response)
 
 
 @router.get("/templates/kept/{identity}", include_in_schema=False)
@@ -358,10 +346,10 @@ async def index_templates(
 
 
 def _templates_response(
-    request: Request, form: TemplatesForm, status: int = 200, **values: Any
+    request: Request, form: TemplatesForm, problem: str = "", status: int = 200, **values: Any
 ) -> Response:
-    context: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
-    context |= {"note": "", **values}
+    context: dict[str, Any] = {"key": "", "rows": None, "result": None, "kept": "", "note": ""}
+    context |= {"problem": problem, **values}
     opened = app_state(request).workspace
     paths = [opened.file(key) for key in form.files if key in opened.all_files()]
     by = [part.strip() for part in (form.by or "source").split(",")]
@@ -392,9 +380,6 @@ def _stored_result(request: Request, identity: str) -> Result:
 
 
 def _result_context(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
-    """The chosen source's table, and the chosen template or text."""
-    from rote.report import fragments
-
     parameters = request.query_params
     source = parameters.get("source") or first_source(result)
     rows = template_rows(result, source)

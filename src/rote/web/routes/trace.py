@@ -52,7 +52,6 @@ FRAGMENT_KINDS = ("cited", "original", "common")
 
 
 def trace_facts(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
-    """What the matches come to: a few numbers, each with what it means."""
     text, least = traced.texts[0], traced.options.min_words
     longest = max((span.words for span in traced.spans), default=0)
     matches = sum(traced.span_counts.values())
@@ -68,13 +67,8 @@ def trace_facts(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
             f"{text.reworded / text.words:.1%}" if text.words else "–",
             f"{text.reworded:,} of {text.words:,}",
         )
-    facts |= {
-        f"of at least {several(least, 'word')}": (
-            f"{matches:,} match{'es' * (matches != 1)}",
-            "",
-            "#matches" if matches else "",
-        ),
-    }
+    counted = several(matches, "match"), "", "#matches" if matches else ""
+    facts[f"of at least {several(least, 'word')}"] = counted
     if judged is not None:
         known = not math.isnan(judged.creativity)
         facts["creativity index"] = (
@@ -110,16 +104,12 @@ def sentence_verdicts(judged: Judged) -> dict[str, Any]:
 
 
 def _fact_rows(facts: Mapping[str, tuple[str, ...]]) -> list[dict[str, str]]:
-    """A number, what it is, what it means, and what it leads to."""
     names = ("value", "says", "link")
     return [{"what": what, **dict(zip(names, (*values, "")))} for what, values in facts.items()]
 
 
 def fragment_paragraphs(text: str, fragments: Sequence[Fragment]) -> list[list[dict[str, Any]]]:
-    """The text by paragraphs, cut wherever a fragment begins or ends.
-
-    Fragments of a kind overlap: each run knows its kinds, and the first cited fragment over it.
-    """
+    """The text cut at the edges of fragments; each run has its kinds and cited fragment."""
     owed = list_cited(fragments)
     starts = {fragment.start: number for number, fragment in enumerate(owed, 1)}
     marks = [
@@ -156,7 +146,10 @@ def citation_rows(text: str, fragments: Sequence[Fragment], key: str) -> list[di
     rows = []
     for number, fragment in enumerate(list_cited(fragments)[:MOST_CITED], 1):
         about = {"number": number, "text": text[fragment.start : fragment.end]}
-        places = [link_place(place, key) for place in fragment.places]
+        places = [
+            {**place, "link": document_link(key, place["document"], place["start"], place["end"])}
+            for place in fragment.places
+        ]
         rows.append({**about, "words": fragment.words, "places": places})
     return sorted(rows, key=lambda row: -row["words"])
 
@@ -179,11 +172,6 @@ def match_data(traced: Trace, key: str) -> dict[str, Any]:
         "listed": len(traced.spans),
         "found": sum(traced.span_counts.values()),
     }
-
-
-def link_place(place: dict[str, Any], key: str) -> dict[str, Any]:
-    """A place with where it leads."""
-    return {**place, "link": document_link(key, place["document"], place["start"], place["end"])}
 
 
 def _join_fragments(fragments: Iterable[Fragment]) -> list[tuple[int, int]]:
@@ -292,7 +280,6 @@ def _make_sample(opened: OpenIndex, key: str) -> str:
 @router.post("/trace", include_in_schema=False)
 async def trace_pasted(request: Request) -> Response:
     """Keep the text and go to its page, whose address can be sent."""
-    # Every character of a text may be written as an escape of twelve.
     form = await request.form(max_part_size=12 * MAX_TEXT)
     values = {name: str(value) for name, value in form.items() if name != "kinds"}
     # Browsers send line ends of their own.
@@ -456,8 +443,7 @@ def _read_values(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _possible_kinds(opened: OpenIndex, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
-    """The kinds that the index can match: in the form all are ticked at first, so a kind that
-    stayed ticked was not asked for by name."""
+    """The kinds that the index can match: a kind that stayed ticked was not asked for by name."""
     kinds = options.kinds or KINDS
     rest = tuple(kind for kind in kinds if kind != LEMMA)
     if LEMMA not in kinds or not rest or LEMMA_LAYER in opened.index.sorted_layers:
@@ -506,7 +492,6 @@ def _trace_text(request: Request, opened: OpenIndex, text: str, options: TraceOp
 
 
 def _index_state(opened: OpenIndex) -> tuple[str, str, int]:
-    """The index, and the state that it is in."""
     return str(opened.index.path), opened.manifest.fingerprint, opened.manifest.generation
 
 
