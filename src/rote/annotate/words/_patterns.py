@@ -1,4 +1,4 @@
-"""Tokenizers that are one pattern: a regular expression, or a kernel as simple as one."""
+"""Tokenizers that are one pattern: a regular expression, or what stands between gaps."""
 
 from __future__ import annotations
 
@@ -23,12 +23,72 @@ class Pattern:
     VERSION: str = "1"
 
 
+def _split(kernel: Callable[..., tuple[Offsets, Offsets, Offsets]], texts: Sequence[str]) -> Layer:
+    """The words that a kernel finds between gaps."""
+    of = encode_texts(texts)
+    return layer_of_bytes(of, *kernel(of.data, of.begins, of.stops))
+
+
+_SPACE = 0x20
+
+
+@njit(cache=True, nogil=True)
+def _is_white_space(data, place):  # type: ignore[no-untyped-def]
+    """How many bytes of white space begin here: Python's str.isspace, 0 if none."""
+    byte = data[place]
+    if byte < 0x80:
+        return 1 if byte == _SPACE or 0x09 <= byte <= 0x0D or 0x1C <= byte <= 0x1F else 0
+    if byte == 0xC2:
+        return 2 if data[place + 1] == 0x85 or data[place + 1] == 0xA0 else 0
+    if byte < 0xE1 or byte > 0xE3:
+        return 0
+    second, third = data[place + 1], data[place + 2]
+    if byte == 0xE1:
+        is_white = second == 0x9A and third == 0x80
+    elif byte == 0xE3:
+        is_white = second == 0x80 and third == 0x80
+    elif second == 0x80:
+        is_white = third <= 0x8A or 0xA8 <= third <= 0xA9 or third == 0xAF
+    else:
+        is_white = second == 0x81 and third == 0x9F
+    return 3 if is_white else 0
+
+
+@njit(cache=True, nogil=True)
+def between_white_space(
+    data: NDArray[np.uint8], begins: Offsets, stops: Offsets
+) -> tuple[Offsets, Offsets, Offsets]:
+    """Start and end bytes of runs without white space, and where each text ends."""
+    room = len(data) // 2 + 1
+    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+    text_ends = np.empty(len(begins), np.int64)
+    count = 0
+    for text in range(len(begins)):
+        place, start = begins[text], np.int64(-1)
+        while place < stops[text]:
+            # Nearly every byte is a plain letter or mark: decided before anything else.
+            gap = 0 if _SPACE < data[place] < 0x80 else _is_white_space(data, place)
+            if gap == 0:
+                if start < 0:
+                    start = place
+                place += 1
+                continue
+            if start >= 0:
+                starts[count], ends[count], start = start, place, np.int64(-1)
+                count += 1
+            place += gap
+        if start >= 0:
+            starts[count], ends[count] = start, stops[text]
+            count += 1
+        text_ends[text] = count
+    return starts[:count].copy(), ends[:count].copy(), text_ends
+
+
 @njit(cache=True, nogil=True)
 def between_other_than_ascii_alnum(
     data: NDArray[np.uint8], begins: Offsets, stops: Offsets
 ) -> tuple[Offsets, Offsets, Offsets]:
-    """Start and end bytes of runs of a-z, A-Z and 0-9, and of what becomes one of these in lower
-    case; and where each text ends.
+    """The same for runs of a-z, A-Z and 0-9, and of what becomes one of these in lower case.
 
     That is the Kelvin sign, a `k`, and the dotted capital I, an `i` and a combining dot, which
     ends the word.
@@ -62,8 +122,7 @@ def between_other_than_ascii_alnum(
     return starts[:count].copy(), ends[:count].copy(), text_ends
 
 
-_NO_SPACE = re.compile(r"\S+")
-whitespace = Pattern(lambda texts: matches(_NO_SPACE, texts))
+whitespace = Pattern(lambda texts: _split(between_white_space, texts))
 """Words between white space, as Python's str.split() sees them."""
 
 _SPACES = re.compile(r"(?<![^ ])[^ ]*")
@@ -71,14 +130,11 @@ spaces = Pattern(lambda texts: matches(_SPACES, texts))
 """Everything between single spaces, empty strings too, as str.split(' '); an empty text holds one
 empty item. Some published packages count words this way; their variants of a measure use it."""
 
-
-def _rouge_tokens(texts: Sequence[str]) -> Layer:
-    of = encode_texts(texts)
-    spans = between_other_than_ascii_alnum(of.data, of.begins, of.stops)
-    return layer_of_bytes(of, *spans).map("word", lambda word: word.lower().rstrip("\u0307"))
-
-
-rouge = Pattern(_rouge_tokens)
+rouge = Pattern(
+    lambda texts: _split(between_other_than_ascii_alnum, texts).map(
+        "word", lambda word: word.lower().rstrip("\u0307")
+    )
+)
 """The default tokens of the rouge-score package: lower case, a-z and 0-9 only. Papers compute
 ROUGE-L with it. It works on the lower-cased text; here the original is searched, so that spans
 point at it."""
