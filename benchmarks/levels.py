@@ -66,7 +66,7 @@ from rote.run import Engine, Shared, get
 LEVEL = 0.05
 LISTS = {
     "keyness": "phrases",
-    "keyness:of=patterns": "patterns",
+    "keyness:of=patterns": "grammar",
     "templates": "distinctive",
 }
 """Tables whose p-values hold for the whole list; so many permutations make them small enough."""
@@ -230,7 +230,8 @@ def split(measured: Shared[Measure], seed: int) -> Split:
     for ratio in RATIOS if cuts(metric) else RATIOS[:1]:
         if metric.match is not None:
             equal[str(ratio)] = at_equal_size(metric, options, this.part(ratio, seed), count, seed)
-    listed = [row["p_corrected"] for row in result.tables.get(LISTS.get(this.name, ""), ())]
+    listing = result.tables[LISTS[this.name]] if this.name in LISTS else ()
+    listed = [row["p_corrected"] for row in listing]
     relative = {value.name for value in metric.values(options) if value.relative}
     sources = result.by_source.values()
     return Split(
