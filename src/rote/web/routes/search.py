@@ -83,8 +83,12 @@ async def search_page(
         except RoteError as error:
             return search_views.describe_mistake(error)
 
-    limits = {"most": search_views.MAX_MATCHES, "exported": search_views.MAX_EXPORTED}
-    limits |= {"sorts": search_views.SORTS, "relations": search_views.RELATIONS}
+    limits: dict[str, Any] = {
+        "most": search_views.MAX_MATCHES,
+        "exported": search_views.MAX_EXPORTED,
+        "sorts": search_views.SORTS,
+        "relations": search_views.RELATIONS,
+    }
     values = {"question": view.question, "view": view.view, "asked": view}
     context = {**values, "found": None, "mistake": None, **limits}
     return await _search_response(request, "search.html", view.key, find, **context)
