@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from rote.annotate.annotators._columns import Entry, check_layers
@@ -101,6 +102,7 @@ def _derive_layers(word: Layer, layers: Sequence[str]) -> dict[str, Layer]:
     return {"word": word} | {name: derive(word, name) for name in layers if name in DERIVED}
 
 
+@cache  # weights take long to read
 def entries() -> list[Entry]:
     from rote.annotate._weights import load
 
