@@ -14,7 +14,7 @@ DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 SITE := $(VENV)/.site
 
-.PHONY: demo test fuzz check check-types check-rest check-tests bench setup docs findings wheel clean
+.PHONY: demo test test-all fuzz check check-types check-rest all-tests bench setup docs findings wheel clean
 
 setup: $(READY)
 
@@ -43,9 +43,13 @@ demo: $(DEMO)
 	$(BIN)/python training/open-model/prepare.py bible -o rote-demo/open-model
 	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl $(if $(WRITER),--writer $(WRITER))
 
-# The checks run beside the tests, which wait now and then.
+# All but what takes long.
 test: setup
-	@$(MAKE) --no-print-directory -j3 check-types check-rest check-tests
+	$(BIN)/python -m pytest -m 'not slow'
+
+# Everything that must pass. The checks run beside the tests, which wait now and then.
+test-all: setup
+	@$(MAKE) --no-print-directory -j3 check-types check-rest all-tests
 
 # Property tests with new random examples, again and again; each round says its seed.
 MINUTES ?= 10
@@ -59,7 +63,7 @@ fuzz: setup
 
 check: check-types check-rest
 
-check-tests: setup
+all-tests: setup
 	$(BIN)/python -m pytest
 
 check-types: setup

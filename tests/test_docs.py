@@ -192,6 +192,7 @@ def run_line(line: str, here: Path, built: Path) -> None:
             file.write(output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_every_command_of_a_page_runs(
     page: Path, here: Path, built: Path, monkeypatch: pytest.MonkeyPatch

@@ -293,6 +293,7 @@ def test_a_history_button_without_a_tick_says_what_is_missing(
     expect(page.get_by_role("alert")).to_contain_text("choose at least two results")
 
 
+@pytest.mark.slow
 def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, page: Page) -> None:
     page.goto(app.at("/"))
     page.get_by_role("link", name="Build or extend an index").click()

@@ -34,6 +34,8 @@ from tests.killing import fork, status
 
 _TOGETHER = 12
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -253,6 +253,7 @@ def study(pairs: Path, **more: Any) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_the_whole_study_runs_and_resumes(pairs: Path) -> None:
     folder = pairs.parent / "study"
     study(pairs)
@@ -344,6 +345,7 @@ def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
     assert not any(f'"{name}"' in trained_on for name in tested)
 
 
+@pytest.mark.slow
 def test_other_files_are_tested_on_zero_shot(pairs: Path) -> None:
     """Appendix B: trained on pseudo-summaries without a split, tested on other sets."""
     pseudo = pairs.parent / "pseudo.jsonl"
